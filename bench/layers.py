@@ -1,30 +1,73 @@
 """Instructions of single layers on the emulated Cortex-M4, an element or a multiply-accumulate.
 
-    python bench/layers.py
+    python bench/layers.py [--only TEXT] [--check]
 
-Each layer is a network of its own, built here, compiled with npu-compile, and run on seeded random
-numbers with -O2. The counts are of the whole call: its entry is part of them.
+Each layer stands in a small network, built here, compiled with npu-compile, and run on seeded
+random numbers with the better of -O2 and -O3. The counts of tables are of the whole call: its entry
+is part of them. Those of convolutions are of the layer alone: `rows` is the same layer inside a
+loop over rows. `--check` compares the outputs with onnxruntime's.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+from layer_networks import MEASURED, Net, Shape, alone, into_concat, out_of_concat
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from npu_passes.pipelines import DEFAULT, FREE_REGIONS, PIPELINES
 from npu_tools.compiling.check import random_array
 from npu_tools.compiling.driver import Job, compile_model
-from npu_tools.reports.table import columns
-from npu_tools.verifying.emulators import Interface, run_on
+from npu_tools.shared.text import columns
+from npu_tools.verifying.emulators import Interface, Result, run_on
+from npu_tools.verifying.exact_reference import with_exact_sums
 
 TARGET = "cortex-m4"
+LEVELS = ("-O2", "-O3")
 TITLES = ("layer", "unit", "arena bytes", "instructions", "per unit")
+CONVOLUTIONS = ("convolution", "per MAC", "in a concat", "of a concat", "in rows")
+ROWS = PIPELINES[DEFAULT].text.replace(FREE_REGIONS, "npu-fuse-regions{when=always overlays=true}")
+"""The default pipeline with as many layers as possible in loops over rows."""
+
+SHAPES = {
+    "3x3, 24 to 96, map 3x3": Shape((1, 24, 3, 3), 96),
+    "3x3, 16 to 64, map 3x3": Shape((1, 16, 3, 3), 64),
+    "3x3, 16 to 64, map 12x12": Shape((1, 16, 12, 12), 64),
+    "1x1, 64 to 8, map 6x6": Shape((1, 64, 6, 6), 8, 1),
+    "5x5, 32 to 32, groups 4, dilation 2": Shape((1, 32, 12, 12), 32, 5, dilation=2, groups=4),
+    "3x3, 16 to 32, groups 2, stride 2": Shape((1, 16, 16, 16), 32, stride=2, groups=2),
+    "3x3, 18 to 30, groups 6": Shape((1, 18, 12, 12), 30, groups=6),
+    "3x3, 16 to 32, batch 2": Shape((2, 16, 12, 12), 32),
+    "3x3, 8 to 32, pool 3x3 / 2": Shape((1, 8, 16, 16), 32, pool=(3, 2)),
+    "3x3, 32 to 32, map 12x12": Shape((1, 32, 12, 12), 32),
+    "3x3, 8 to 32, given": Shape((1, 8, 12, 12), 32, given=True),
+    "1x1, 8 to 32, given": Shape((1, 8, 12, 12), 32, 1, given=True),
+    "depthwise 3x3, 8, given": Shape((1, 8, 12, 12), 8, groups=8, given=True),
+    "7x7, 3 to 16, stride 2, pool 3x3 / 2, given": Shape(
+        (1, 3, 32, 32), 16, 7, 2, pool=(3, 2), given=True
+    ),
+    "3x3, 32 to 32, uint8": Shape((1, 32, 12, 12), 32, kind="uint8"),
+    "3x3, 32 to 32, zero point -3": Shape((1, 32, 12, 12), 32, point=-3),
+    "3x3, 32 to 32, one scale": Shape((1, 32, 12, 12), 32, scales="tensor"),
+    "depthwise 3x3, 32": Shape((1, 32, 12, 12), 32, groups=32),
+    "depthwise 3x3, 30": Shape((1, 30, 12, 12), 30, groups=30),
+    "depthwise 3x3, 30, zero point -3": Shape((1, 30, 12, 12), 30, groups=30, point=-3),
+    "depthwise 5x5, 30, stride 2": Shape((1, 30, 16, 16), 30, 5, 2, groups=30),
+    "depthwise 3x3, 16, multiplier 2": Shape((1, 16, 12, 12), 32, groups=16),
+    "depthwise 3x3, 6, multiplier 3": Shape((1, 6, 12, 12), 18, groups=6),
+}
+"""The measured convolutions."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +81,13 @@ class Single:
 
 
 def singles() -> Iterator[Single]:
-    """The layers."""
+    """The layers that are no convolutions."""
     for kind in ("HardSwish", "Sigmoid"):
         shape = (1, 8, 16, 16)
         yield Single(f"table of {kind}, int8 {shape}", table(kind, shape), prod(shape), "element")
+    for depth, features in ((640, 128), (128, 8), (8, 128)):
+        name = f"fully connected, {depth} to {features}"
+        yield Single(name, connected(depth, features), depth * features, "MAC")
 
 
 def table(kind: str, shape: tuple[int, ...]) -> onnx.ModelProto:
@@ -63,29 +109,121 @@ def table(kind: str, shape: tuple[int, ...]) -> onnx.ModelProto:
     return made
 
 
-def measured(single: Single, folder: Path) -> tuple[str, ...]:
-    """The row of one layer."""
+def connected(depth: int, features: int) -> onnx.ModelProto:
+    """A fully connected layer, as a 1x1 convolution of one pixel."""
+    net = Net()
+    return net.model([net.pointwise(net.input((1, depth, 1, 1)), MEASURED, features)])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A network that was compiled and run: its report's layers, arena, inputs, and the result."""
+
+    layers: list[Any]
+    arena: int
+    feeds: dict[str, NDArray[Any]]
+    best: Result
+
+    def macs(self, index: int) -> int:
+        """The multiply-accumulates of a layer."""
+        return self.layers[index].macs
+
+
+def compiled(model: onnx.ModelProto, pipeline: str, folder: Path) -> tuple[Any, Interface]:
+    """The files of a network in a folder; returns the report and the interface of the C."""
     path = folder / "layer.onnx"
-    path.write_bytes(single.model.SerializeToString())
-    compiled = compile_model(Job(path, TARGET, prefix="layer"))
-    for name, content in compiled.files.items():
+    path.write_bytes(model.SerializeToString())
+    found = compile_model(Job(path, TARGET, prefix="layer", pipeline=pipeline))
+    for name, content in found.files.items():
         (folder / name).write_text(str(content), encoding="utf-8")
-    interface = Interface.read(folder / "layer.h")
-    feeds = {
-        each.name: random_array(np.random.default_rng(0), (each.elements,), np.dtype(each.dtype))
-        for each in interface.inputs
-    }
-    count = run_on(TARGET, folder / "layer.c", [feeds]).runs[0].instructions
-    arena = compiled.report.memory.arena_bytes
-    return single.name, single.unit, str(arena), str(count), f"{count / single.count:.2f}"
+    return found.report, Interface.read(folder / "layer.h")
+
+
+def run(model: onnx.ModelProto, pipeline: str, *, layers: bool) -> Run:
+    """Compile a network and run it; `layers`: count the instructions of each layer."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        report, interface = compiled(model, pipeline, folder)
+        feeds = {
+            each.name: random_array(
+                np.random.default_rng(0), (each.elements,), np.dtype(each.dtype)
+            )
+            for each in interface.inputs
+        }
+        count = len(report.layers) if layers else 0
+        results = [
+            run_on(TARGET, folder / "layer.c", [feeds], flags=[level], layers=count)
+            for level in LEVELS
+        ]
+    best = min(results, key=lambda result: result.instructions)
+    return Run(list(report.layers), report.memory.arena_bytes, feeds, best)
+
+
+def measured(single: Single) -> tuple[str, ...]:
+    """The row of one layer that is no convolution."""
+    found = run(single.model, DEFAULT, layers=False)
+    count = found.best.runs[0].instructions
+    each = f"{count / single.count:.2f}"
+    return single.name, single.unit, str(found.arena), str(count), each
+
+
+def rate(model: onnx.ModelProto, pipeline: str, *, check: bool) -> str:
+    """Instructions per multiply-accumulate of the measured layer of a network.
+
+    Raises: ValueError if `check` finds other numbers than onnxruntime's.
+    """
+    found = run(model, pipeline, layers=True)
+    if check:
+        compare(model, found)
+    counts = found.best.runs[0].layers
+    own = [i for i, layer in enumerate(found.layers) if layer.name.startswith(MEASURED)]
+    macs = sum(found.macs(index) for index in own)
+    return f"{sum(counts[index] for index in own) / macs:.2f}"
+
+
+def compare(model: onnx.ModelProto, found: Run) -> None:
+    """Compare the outputs of a network with onnxruntime's, which must be equal."""
+    runtime: Any = import_module("onnxruntime")
+    exact = with_exact_sums(model).SerializeToString()
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    session = runtime.InferenceSession(exact, options, providers=["CPUExecutionProvider"])
+    shapes = {value.name: value.shape for value in session.get_inputs()}
+    feeds = {name: found.feeds[name].reshape(shape) for name, shape in shapes.items()}
+    outputs = found.best.runs[0].outputs.values()
+    for wanted, got in zip(session.run(None, feeds), outputs, strict=True):
+        np.testing.assert_array_equal(got, wanted.reshape(-1))
+
+
+def figures(name: str, shape: Shape, *, check: bool) -> tuple[str, ...]:
+    """The row of one convolution."""
+    ways = (
+        (alone(shape), DEFAULT),
+        (into_concat(shape), DEFAULT),
+        (out_of_concat(shape), DEFAULT),
+        (alone(shape), ROWS),
+    )
+    if shape.input[0] > 1:  # loops over rows have one image
+        ways = ways[:-1]
+    rates = [rate(model, pipeline, check=check) for model, pipeline in ways]
+    rates += ["-"] * (4 - len(rates))
+    return name, *rates
 
 
 def main() -> None:
-    """Print the table."""
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [measured(single, Path(folder)) for single in singles()]
-    print("\n".join(columns([TITLES, *rows], left=2)))
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="single layers on the emulated Cortex-M4")
+    parser.add_argument("--only", default="", metavar="TEXT", help="layers whose name has it")
+    parser.add_argument("--check", action="store_true", help="compare with onnxruntime")
+    arguments = parser.parse_args()
+    rows = [measured(single) for single in singles() if arguments.only in single.name]
+    if rows:
+        print("\n".join(columns([TITLES, *rows], left=2)))
+    chosen = {name: shape for name, shape in SHAPES.items() if arguments.only in name}
+    if chosen:
+        lines = [figures(n, s, check=arguments.check) for n, s in chosen.items()]
+        print("\n".join(columns([CONVOLUTIONS, *lines], left=1)))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

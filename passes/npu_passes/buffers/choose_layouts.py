@@ -213,6 +213,23 @@ def channels_last(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
     return in_order(type_, CHANNELS_LAST)
 
 
+def pixel_steps(type_: MemRefType[Attribute]) -> tuple[int, int] | None:
+    """Elements from a pixel of a map [N, C, H, W] to the next in its row, and from row to row.
+
+    None if the channels of a pixel are not neighbours in memory, or a distance is not known. Pixels
+    may have gaps between them, as in a slice of a concatenation.
+    """
+    strides = type_.get_strides()
+    if type_.get_num_dims() != 4 or strides is None or None in strides:
+        return None
+    _, channels, height, width = type_.get_shape()
+    _, channel, line, pixel = (step or 0 for step in strides)
+    pixel = channels if width == 1 else pixel
+    line = pixel * width if height == 1 else line
+    apart = pixel >= channels and line >= channels
+    return (pixel, line) if apart and (channel == 1 or channels == 1) else None
+
+
 def is_channels_last(type_: MemRefType[Attribute]) -> bool:
     """Whether a map, or some rows of one, is stored densely as [N, H, W, C]."""
     if type_.get_num_dims() != 4:

@@ -32,4 +32,5 @@ def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
         depth=shape_of(op.weight)[1],
         registers=options.registers,
         unroll=options.unroll,
+        floats=op.zero_points is None,
     )

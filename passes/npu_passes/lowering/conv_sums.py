@@ -119,47 +119,94 @@ class ConvSums:
         sums: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
         """Add the products of one input channel's patch and the taps of each filter to the sums."""
+        b, plan, places = self.b, self.plan, (row_taps, column_taps)
+        if plan.unroll.rows:
+            for ky in range(plan.rows.kernel):
+                sums = self.row_of_taps(patch, taps, ky, places, patch.loaded, sums)
+            return sums
+
+        def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self.row_of_taps(patch, taps, ky, places, {}, sums)
+
+        return b.loop(0, plan.rows.kernel, one_row, sums, hint="ky")
+
+    def row_of_taps(
+        self,
+        patch: Patch,
+        taps: Sequence[SSAValue],
+        ky: Index,
+        places: tuple[Sequence[int], Sequence[int]],
+        loaded: dict[tuple[int, int], SSAValue],
+        sums: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Add the products of a row of taps; `places` are those of each output in the patch."""
         b, plan = self.b, self.plan
-        kernel_rows, kernel_columns = plan.rows.kernel, plan.columns.kernel
 
         def one_tap(
-            ky: Index, kx: Index, loaded: dict[tuple[int, int], SSAValue], sums: list[SSAValue]
+            kx: Index, loaded: dict[tuple[int, int], SSAValue], sums: list[SSAValue]
         ) -> None:
             weights = [self.operands.weight(b.load(tap, (ky, kx), "w")) for tap in taps]
             row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
-            order = product(weights, row_taps, column_taps)
-            for position, (weight, y, x) in enumerate(order):
+            for position, (weight, y, x) in enumerate(product(weights, *places)):
                 value = self.load_once(patch.window, (b.add(row, y), b.add(column, x)), loaded)
                 sums[position] = b.mac(sums[position], value, weight)
 
-        def one_row(
-            ky: Index, loaded: dict[tuple[int, int], SSAValue], sums: Sequence[SSAValue]
-        ) -> Sequence[SSAValue]:
-            if plan.unroll.columns:
-                current = list(sums)
-                for kx in range(kernel_columns):
-                    one_tap(ky, kx, loaded, current)
-                return current
+        if plan.unroll.columns:
+            current = list(sums)
+            for kx in range(plan.columns.kernel):
+                one_tap(kx, loaded, current)
+            return current
 
-            def body(kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                current = list(sums)
-                one_tap(ky, kx, {}, current)
-                return current
+        def body(kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            current = list(sums)
+            one_tap(kx, {}, current)
+            return current
 
-            return b.loop(0, kernel_columns, body, sums, hint="kx")
+        return b.loop(0, plan.columns.kernel, body, sums, hint="kx")
 
-        if plan.unroll.rows:
-            for ky in range(kernel_rows):
-                sums = one_row(ky, patch.loaded, sums)
-            return sums
-        return b.loop(0, kernel_rows, lambda ky, s: one_row(ky, {}, s), sums, hint="ky")
+    def edge(
+        self,
+        place: BlockOrigin,
+        starts: Sequence[SSAValue],
+        row: Index,
+        column: Index,
+        block: Block,
+    ) -> list[SSAValue]:
+        """As `block`, of a row in which padding cuts kernel rows, but no kernel columns."""
+        b, plan = self.b, self.plan
+        rows, (_, column_taps) = tap_range(b, plan.rows, row), self.first_taps(block)
+        y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
+        sizes = (1, 1, 1, column_taps[-1] + plan.columns.reach)
 
-    def point(
-        self, place: BlockOrigin, bias: SSAValue, filter: int, row: Index, column: Index
-    ) -> SSAValue:
-        """The sum of one convolution output at any place; taps on padding are left out.
+        def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            line = b.add(y, b.mul(ky, plan.rows.dilation))
+            at = (place.image, b.add(place.channel, i), line, x)
+            patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {})
+            taps = [
+                b.window(
+                    self.op.weight,
+                    (b.add(place.filter, f), i, ky, 0),
+                    (1, 1, 1, plan.columns.kernel),
+                    (2, 3),
+                    "taps",
+                )
+                for f in range(block.filters)
+            ]
+            return self.row_of_taps(patch, taps, 0, ([0], column_taps), patch.loaded, sums)
 
-        Where it is known which taps these are, the loops over taps are written out.
+        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*rows, lambda ky, s: one_row(i, ky, s), sums, hint="ky", carry="acc")
+
+        depth = shape_of(self.op.weight)[1]
+        return list(b.loop(0, depth, one_channel, starts, hint="ic", carry="acc"))
+
+    def points(
+        self, place: BlockOrigin, starts: Sequence[SSAValue], row: Index, column: Index
+    ) -> Sequence[SSAValue]:
+        """The sums of one convolution output at any place; taps on padding are left out.
+
+        There is one for each of the filters from that of `place` on. Where it is known which taps
+        these are, the loops over taps are written out.
         """
         b, plan = self.b, self.plan
         y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
@@ -187,9 +234,13 @@ class ConvSums:
                 b.add(y, b.mul(ky, plan.rows.dilation)),
                 b.add(x, b.mul(kx, plan.columns.dilation)),
             )
-            weight = b.load(self.op.weight, (b.add(place.filter, filter), i, ky, kx))
+            weights = [
+                b.load(self.op.weight, (b.add(place.filter, f), i, ky, kx))
+                for f in range(len(starts))
+            ]
             value = self.operands.input(b.load(self.op.input, at))
-            return [b.mac(sums[0], value, self.operands.weight(weight))]
+            factors = zip(sums, weights, strict=True)
+            return [b.mac(total, value, self.operands.weight(w)) for total, w in factors]
 
         def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return each(columns, lambda kx, s: one_tap(i, ky, kx, s), sums, "kx")
@@ -198,7 +249,7 @@ class ConvSums:
             return each(rows, lambda ky, s: one_row(i, ky, s), sums, "ky")
 
         depth = shape_of(self.op.weight)[1]
-        return b.loop(0, depth, one_channel, [bias], hint="ic", carry="acc")[0]
+        return b.loop(0, depth, one_channel, starts, hint="ic", carry="acc")
 
     def load_once(
         self,

@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.windows import Axis
 from npu_passes.lowering.conv_plans import plan_conv
 from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Patch
 from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.pool_window import PoolWindow
+from npu_passes.lowering.scattered import Scatter
 from npu_passes.support.common import (
     LoopOptions,
     is_stored_by_rows,
@@ -31,9 +32,12 @@ from npu_passes.support.common import (
     walk_row,
     window_start,
 )
-from npu_passes.support.integers import load, store
+from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Block, ConvPlan
+
+Sink: TypeAlias = Callable[[BlockOrigin, int, Index, Index, SSAValue], None]
+"""Takes the value of a filter of a block at a row and column."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class ConvLowering:
     sums: ConvSums
     epilogue: Epilogue
     window: PoolWindow
+    has_edges: bool
+    """Whether rows above and below the interior have blocks of their own, which is more code."""
 
     def build(self) -> None:
         """Build loops over images and groups, and inside them over filters and outputs.
@@ -82,8 +88,12 @@ class ConvLowering:
             walk_inner(b, columns, self.width, row, *visits)
 
         def outer(place: BlockOrigin) -> None:
-            visit = partial(point, place, self.biases(place))
-            walk_points(b, 0, columns.total, row, visit)
+            biases = self.biases(place)
+            visit = partial(point, place, biases)
+            if self.edge is None or columns.empty:
+                walk_points(b, 0, columns.total, row, visit)
+            else:
+                walk_inner(b, columns, self.width, row, partial(self.edge, place, biases), visit)
 
         def all_filters(body: Callable[[BlockOrigin], None]) -> None:
             def one_group(group: Index) -> tuple[()]:
@@ -113,7 +123,8 @@ class ConvLowering:
                 patch = self.patch(image, group, row, column, width)
                 visit(block, row, column, width, patch=patch)
 
-            self.walk_grid(visit_block, partial(visit, point))
+            edge = None if self.edge is None else partial(visit, self.edge)
+            self.walk_grid(visit_block, partial(visit, point), edge)
         else:
             self.each_block_of_filters(image, group, self.one_block_of_filters)
         return ()
@@ -157,11 +168,15 @@ class ConvLowering:
         """Compute all outputs for one block of filters."""
         biases = self.biases(place)
         if self.plan.mode == "scatter":
-            self.clear(place)
+            self.scatter.clear(place)
         block, point = self.visits()
-        self.walk_grid(partial(block, place, biases), partial(point, place, biases))
+        edge = beside = None
+        if self.edge is not None:
+            edge = partial(self.edge, place, biases)
+            beside = partial(point, replace(place, rows_inside=True), biases)
+        self.walk_grid(partial(block, place, biases), partial(point, place, biases), edge, beside)
         if self.plan.mode == "scatter" and not self.window.pool.is_max:
-            self.divide(place)
+            self.scatter.divide(place)
 
     def visits(self) -> tuple[Callable[..., None], Callable[..., None]]:
         """The methods that compute an interior block and a single output at any place.
@@ -170,12 +185,41 @@ class ConvLowering:
         """
         if self.plan.mode == "gather":
             return self.gather_block, self.gather_point
-        sink = self.scatter if self.plan.mode == "scatter" else self.put
-        return partial(self.plain_block, sink), partial(self.plain_point, sink)
+        return partial(self.plain_block, self.sums.block, self.sink), self.plain_point
 
-    def walk_grid(self, block: Callable[..., None], point: Callable[..., None]) -> None:
-        """Visit all outputs: interior blocks and single points."""
-        walk(self.b, self.plan.span_rows, self.plan.span_columns, self.width, block, point)
+    @property
+    def scatter(self) -> Scatter:
+        """What folds values into overlapping pooling windows."""
+        return Scatter(self.b, self.out, self.window, self.epilogue, self.plan.block.filters)
+
+    @property
+    def sink(self) -> Sink:
+        """What stores or folds each value, unless a pooling window is gathered."""
+        return self.scatter.put if self.plan.mode == "scatter" else self.put
+
+    @property
+    def edge(self) -> Callable[..., None] | None:
+        """The method that computes a block in a row above or below the interior, if there is one.
+
+        Without a loop over kernel rows, such a row is computed point by point.
+        """
+        if self.plan.mode == "gather" or not self.has_edges:
+            return None
+        return partial(self.plain_block, self.sums.edge, self.sink)
+
+    def walk_grid(
+        self,
+        block: Callable[..., None],
+        point: Callable[..., None],
+        edge: Callable[..., None] | None,
+        beside: Callable[..., None] | None = None,
+    ) -> None:
+        """Visit all outputs: interior blocks, blocks above and below them, and single points.
+
+        `beside` computes those in rows of the interior.
+        """
+        spans = self.plan.span_rows, self.plan.span_columns
+        walk(self.b, *spans, self.width, block, point, edge, beside)
 
     @property
     def width(self) -> int:
@@ -209,34 +253,28 @@ class ConvLowering:
 
     def plain_block(
         self,
-        sink: Callable[[BlockOrigin, int, Index, Index, SSAValue], None],
+        sums_of: Callable[..., Sequence[SSAValue]],
+        sink: Sink,
         place: BlockOrigin,
         biases: Sequence[SSAValue],
         row: Index,
         column: Index,
         width: int,
     ) -> None:
-        """Compute one interior block of convolution outputs; `sink` stores or folds each value."""
+        """Compute one block of convolution outputs; `sink` stores or folds each value."""
         block = Block(self.plan.block.filters, 1, width)
         starts = self.starts(place, biases, row, column, width)
-        sums = self.sums.block(place, starts, row, column, block)
-        for index, value in enumerate(sums):
+        for index, value in enumerate(sums_of(place, starts, row, column, block)):
             filter, offset = divmod(index, width)
             sink(place, filter, row, self.b.add(column, offset), value)
 
     def plain_point(
-        self,
-        sink: Callable[[BlockOrigin, int, Index, Index, SSAValue], None],
-        place: BlockOrigin,
-        biases: Sequence[SSAValue],
-        row: Index,
-        column: Index,
+        self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index
     ) -> None:
         """Compute one convolution output at any place, for each filter of the block."""
         starts = self.starts(place, biases, row, column, 1)
-        for filter in range(self.plan.block.filters):
-            value = self.sums.point(place, starts[filter], filter, row, column)
-            sink(place, filter, row, column, value)
+        for filter, value in enumerate(self.sums.points(place, starts, row, column)):
+            self.sink(place, filter, row, column, value)
 
     def put(
         self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
@@ -245,83 +283,6 @@ class ConvLowering:
         channel = self.b.add(place.filter, filter)
         at = (place.image, channel, row, column)
         store(self.b, self.epilogue(value, channel, at), self.out, at)
-
-    def each_output(self, place: BlockOrigin, body: Callable[[int, Index, Index], None]) -> None:
-        """Visit the pooled outputs of the filters of a block."""
-        b = self.b
-        height, width = shape_of(self.out)[2:]
-
-        def one(filter: int, py: Index, px: Index) -> tuple[()]:
-            body(filter, py, px)
-            return ()
-
-        def one_row(filter: int, py: Index) -> tuple[()]:
-            b.loop(0, width, lambda px, _: one(filter, py, px), hint="px")
-            return ()
-
-        for filter in range(self.plan.block.filters):
-            b.loop(0, height, lambda py, _, f=filter: one_row(f, py), hint="py")
-
-    def clear(self, place: BlockOrigin) -> None:
-        """Initialise the pooled outputs of a block of filters: a maximum or a sum of nothing."""
-        b = self.b
-        start = self.epilogue.lowest_stored() if self.window.pool.is_max else b.real(0.0)
-
-        def body(filter: int, py: Index, px: Index) -> None:
-            store(b, start, self.out, (place.image, b.add(place.filter, filter), py, px))
-
-        self.each_output(place, body)
-
-    def divide(self, place: BlockOrigin) -> None:
-        """Divide the sums of average pooling by their numbers of taps."""
-        b = self.b
-
-        def body(filter: int, py: Index, px: Index) -> None:
-            at = (place.image, b.add(place.filter, filter), py, px)
-            count = self.window.count(py, px)
-            b.store(b.divf(b.load(self.out, at), count), self.out, at)
-
-        self.each_output(place, body)
-
-    def scatter(
-        self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
-    ) -> None:
-        """Fold one convolution value into every pooled output whose window holds it."""
-        b = self.b
-        channel = b.add(place.filter, filter)
-        value = self.epilogue(value, channel)
-        rows, columns = self.window.axes
-
-        def fold(py: Index, px: Index) -> tuple[()]:
-            at = (place.image, channel, py, px)
-            old = load(b, self.out, at)
-            new = b.maxf(value, old) if self.window.pool.is_max else b.addf(old, value)
-            store(b, new, self.out, at)
-            return ()
-
-        def one_row(py: Index) -> tuple[()]:
-            self.windows_with(columns, column, lambda px: fold(py, px), "px")
-            return ()
-
-        self.windows_with(rows, row, one_row, "py")
-
-    def windows_with(
-        self, axis: Axis, position: Index, body: Callable[[Index], tuple[()]], hint: str
-    ) -> None:
-        """Visit the pooling windows along an axis that hold the convolution output `position`."""
-        b = self.b
-        padded = b.add(position, axis.before)
-        low = b.most(b.ceil_div(b.sub(padded, axis.reach - 1), axis.stride), 0)
-        high = b.least(b.add(b.floor_div(padded, axis.stride), 1), axis.outputs)
-
-        def checked(window: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            if axis.dilation == 1:
-                return body(window)
-            distance = b.sub(padded, b.mul(window, axis.stride))
-            b.choose(b.divides(distance, axis.dilation), lambda: body(window))
-            return ()
-
-        b.loop(low, high, checked, hint=hint)
 
     # -- gathering a pooling window ----------------------------------------------------------------
 
@@ -371,7 +332,8 @@ class ConvLowering:
         ) -> list[SSAValue]:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            value = self.sums.point(place, biases[filter], filter, at_row, at_column)
+            one = replace(place, filter=b.add(place.filter, filter))
+            (value,) = self.sums.points(one, [biases[filter]], at_row, at_column)
             return [self.window.folded(best[0], value)]
 
         for filter in range(self.plan.block.filters):
@@ -394,4 +356,4 @@ def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptio
     sums = ConvSums(b, op, plan, Operands(b, op))
     epilogue = Epilogue(b, op, out)
     window = PoolWindow(b, op, plan, epilogue)
-    ConvLowering(b, op, out, plan, sums, epilogue, window).build()
+    ConvLowering(b, op, out, plan, sums, epilogue, window, options.flash == "fast").build()

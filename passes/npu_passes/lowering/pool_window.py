@@ -90,3 +90,21 @@ class PoolWindow:
                 low, high = tap_range(b, axis, position)
                 counts.append(b.sub(high, low))
         return b.to_real(b.mul(counts[0], counts[1]))
+
+
+def windows_with(
+    b: LoopBuilder, axis: Axis, position: Index, body: Callable[[Index], tuple[()]], hint: str
+) -> None:
+    """Visit the pooling windows along an axis that hold the convolution output `position`."""
+    padded = b.add(position, axis.before)
+    low = b.most(b.ceil_div(b.sub(padded, axis.reach - 1), axis.stride), 0)
+    high = b.least(b.add(b.floor_div(padded, axis.stride), 1), axis.outputs)
+
+    def checked(window: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        if axis.dilation == 1:
+            return body(window)
+        distance = b.sub(padded, b.mul(window, axis.stride))
+        b.choose(b.divides(distance, axis.dilation), lambda: body(window))
+        return ()
+
+    b.loop(low, high, checked, hint=hint)

@@ -98,12 +98,22 @@ def walk(
     width: int,
     block: Callable[[Index, Index, int], None],
     point: Callable[[Index, Index], None],
+    edge: Callable[[Index, Index, int], None] | None = None,
+    beside: Callable[[Index, Index], None] | None = None,
 ) -> None:
     """Visit all output positions: blocks of `width` columns in the interior, points at the border.
 
     The interior is `rows.low` to `rows.high` times `columns.low` to `columns.high`. `block` gets a
     row, its first column and its number of columns, which is smaller for the last block of a row.
+    `edge` does the same in rows above and below the interior; without it, all are points there.
+    `beside` computes a point in a row of the interior.
     """
+
+    def outer(row: Index) -> None:
+        if edge is None or columns.empty:
+            walk_points(b, 0, columns.total, row, point)
+        else:
+            walk_inner(b, columns, width, row, edge, point)
 
     def one_row(row: Index) -> tuple[()]:
         walk_row(
@@ -111,8 +121,8 @@ def walk(
             rows,
             columns,
             row,
-            lambda: walk_inner(b, columns, width, row, block, point),
-            lambda: walk_points(b, 0, columns.total, row, point),
+            lambda: walk_inner(b, columns, width, row, block, beside or point),
+            lambda: outer(row),
         )
         return ()
 

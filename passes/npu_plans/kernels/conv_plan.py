@@ -124,6 +124,38 @@ def choose_block(
     return Block(divisor(filters, min(4, budget // (rows * columns))), rows, columns)
 
 
+MOST_COLUMNS = 6
+MOST_FILTERS = 6
+"""The most columns and filters of a register block of several filters."""
+SPARE = 2
+"""Registers that a register block of several filters leaves free."""
+
+
+def widest_block(filters: int, span_columns: Span, kernel: int, registers: int) -> Block | None:
+    """The register block of several filters that takes the fewest loads and products for a row.
+
+    Its sums, the inputs of a row of `kernel` taps, and a weight must fit into the `registers`. What
+    is left of a row is a block of fewer columns. None if no block of several filters fits.
+    """
+    width = span_columns.high - span_columns.low
+
+    def work(columns: int, filters: int) -> int:
+        return columns + filters + columns * filters if columns else 0
+
+    def row(block: Block) -> float:
+        whole, rest = divmod(width, block.columns)
+        one = whole * work(block.columns, block.filters) + work(rest, block.filters)
+        return one / block.filters
+
+    blocks = [
+        Block(each, 1, columns)
+        for each in range(2, MOST_FILTERS + 1)
+        for columns in range(1, min(width, MOST_COLUMNS) + 1)
+        if filters % each == 0 and each * columns + columns + kernel - 1 + 1 <= registers - SPARE
+    ]
+    return min(blocks, key=lambda block: (row(block), block.sums), default=None)
+
+
 def choose_unroll(kernel: tuple[int, int], sums: int, limit: int) -> Unroll:
     """Unroll the tap loops as long as the straight-line code has at most `limit` products.
 
@@ -155,11 +187,13 @@ def plan(
     depth: int,
     registers: int,
     unroll: int,
+    floats: bool = False,
 ) -> ConvPlan:
     """The loop structure of a convolution with `filters` filters of `depth` channels in a group.
 
     `modes`: the possible ways to compute the pooling, best first; `registers`: floating-point
-    registers, 0 without an FPU; `unroll`: the most multiply-accumulates of straight-line code.
+    registers, 0 without an FPU; `unroll`: the most multiply-accumulates of straight-line code;
+    `floats`: whether sums are in floating-point registers.
     """
     mode = choose_mode(modes, (pool[0].kernel, pool[1].kernel) if pool else None, registers)
     gathers = mode == "gather" and pool is not None
@@ -173,6 +207,9 @@ def plan(
         window if at_once else None,
         registers,
     )
+    if floats and not gathers:
+        wide = widest_block(filters, span_columns, columns.kernel, registers)
+        block = wide or block
     kernel = (rows.kernel, columns.kernel)
     lines = choose_unroll(kernel, block.sums, unroll)
     return ConvPlan(

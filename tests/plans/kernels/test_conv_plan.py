@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import (
+    SPARE,
     Block,
     Span,
     Unroll,
@@ -17,6 +18,7 @@ from npu_plans.kernels.conv_plan import (
     divisor,
     interior,
     plan,
+    widest_block,
 )
 
 AXES = st.builds(
@@ -82,6 +84,25 @@ def test_a_block_fits_into_a_quarter_of_the_registers(registers: int) -> None:
             block = choose_block(filters, Span(0, width, width), None, registers)
             assert 1 <= block.sums <= max(1, registers // 4)
             assert filters % block.filters == 0
+
+
+@given(st.integers(1, 64), st.integers(1, 20), st.integers(1, 7), st.sampled_from((0, 8, 16, 32)))
+def test_the_widest_block_fits_into_the_registers(
+    filters: int, width: int, kernel: int, registers: int
+) -> None:
+    block = widest_block(filters, Span(0, width, width), kernel, registers)
+    if block is not None:
+        assert block.sums + block.columns + kernel <= registers - SPARE
+        assert filters % block.filters == 0
+        assert block.filters >= 2
+        assert block.columns <= width
+
+
+def test_the_widest_block_leaves_no_short_rest() -> None:
+    """A row of five is one block, one of eight two; a filter of its own has none."""
+    assert widest_block(64, Span(0, 5, 5), 1, 32) == Block(4, 1, 5)
+    assert widest_block(64, Span(0, 8, 8), 3, 32) == Block(4, 1, 4)
+    assert widest_block(1, Span(0, 8, 8), 3, 32) is None
 
 
 def test_a_pooling_window_is_one_block() -> None:

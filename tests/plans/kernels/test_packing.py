@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, get_args
 
 import numpy as np
@@ -125,17 +126,17 @@ def test_words_of_a_known_run() -> None:
 # -- depthwise -------------------------------------------------------------------------------------
 
 
-@given(st.sampled_from(FORMATS), st.integers(1, 4), st.integers(1, 9))
-def test_taps(form: Format, words: int, taps: int) -> None:
-    """Packed depthwise weights hold four channels, tap by tap."""
-    weights = random_weights(QUAD * words, taps)
+@given(st.sampled_from(FORMATS), st.integers(4, 17), st.integers(1, 3), st.integers(1, 9))
+def test_taps(form: Format, channels: int, multiplier: int, taps: int) -> None:
+    """Packed depthwise weights hold four channels, tap by tap, filter by filter."""
+    weights = random_weights(channels, multiplier, taps)
     packed, size = pack_taps(weights, form), quad_size(form, 1)
-    assert packed.size == words * taps * size
-    for word in range(words):
-        for tap in range(taps):
-            place = (word * taps + tap) * size
-            quad = list(quad_of(form, packed[place : place + size], 1, 0))
-            np.testing.assert_array_equal(quad, weights[QUAD * word : QUAD * (word + 1), tap])
+    firsts = quads_of(channels)
+    assert packed.size == len(firsts) * multiplier * taps * size
+    places = product(firsts, range(multiplier), range(taps))
+    for number, (first, filter, tap) in enumerate(places):
+        quad = list(quad_of(form, packed[number * size : (number + 1) * size], 1, 0))
+        np.testing.assert_array_equal(quad, weights[first : first + QUAD, filter, tap])
 
 
 # -- rows of few channels --------------------------------------------------------------------------

@@ -17,36 +17,6 @@ func.func @weight_zero_point(%x : memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #
 
 // -----
 
-// More than one image.
-// CHECK-LABEL: func.func @batch
-// CHECK-NOT: dsp.sml
-// CHECK: memref.get_global @w
-// CHECK-NOT: dsp.sml
-// CHECK: func.return
-"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x4x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<4x4x1x1xi8>, constant}> : () -> ()
-func.func @batch(%x : memref<2x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>, %y : memref<2x4x6x6xi8, #npu.sram>) {
-  %w = memref.get_global @w : memref<4x4x1x1xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<2x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>, memref<4x4x1x1xi8, #npu.flash>) outs(%y : memref<2x4x6x6xi8, #npu.sram>) zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float
-  func.return
-}
-
-// -----
-
-// Groups of more than one channel.
-// CHECK-LABEL: func.func @groups
-// CHECK-NOT: dsp.sml
-// CHECK: memref.get_global @w
-// CHECK-NOT: dsp.sml
-// CHECK: func.return
-"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<8x4x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<8x4x1x1xi8>, constant}> : () -> ()
-func.func @groups(%x : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, %y : memref<1x8x6x6xi8, #npu.sram>) {
-  %w = memref.get_global @w : memref<8x4x1x1xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, memref<8x4x1x1xi8, #npu.flash>) outs(%y : memref<1x8x6x6xi8, #npu.sram>) groups 2 zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float
-  func.return
-}
-
-// -----
-
 // Sums that go on from what is stored.
 // CHECK-LABEL: func.func @accumulate
 // CHECK-NOT: dsp.sml
@@ -57,21 +27,6 @@ func.func @groups(%x : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, 
 func.func @accumulate(%x : memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>, %y : memref<1x4x6x6xi32, #npu.sram>) {
   %w = memref.get_global @w : memref<4x4x1x1xi8, #npu.flash>
   npu.conv2d ins(%x, %w : memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>, memref<4x4x1x1xi8, #npu.flash>) outs(%y : memref<1x4x6x6xi32, #npu.sram>) accumulate zero_points [-3, 0]
-  func.return
-}
-
-// -----
-
-// Pooling windows that overlap, each value computed once.
-// CHECK-LABEL: func.func @overlap
-// CHECK-NOT: dsp.sml
-// CHECK: memref.get_global @w
-// CHECK-NOT: dsp.sml
-// CHECK: func.return
-"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x4x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<4x4x1x1xi8>, constant}> : () -> ()
-func.func @overlap(%x : memref<1x4x7x7xi8, strided<[196, 1, 28, 4]>, #npu.sram>, %y : memref<1x4x3x3xi8, #npu.sram>) {
-  %w = memref.get_global @w : memref<4x4x1x1xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<1x4x7x7xi8, strided<[196, 1, 28, 4]>, #npu.sram>, memref<4x4x1x1xi8, #npu.flash>) outs(%y : memref<1x4x3x3xi8, #npu.sram>) zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float then max_pool [3, 3] by [2, 2] overlap accumulate
   func.return
 }
 
@@ -91,7 +46,7 @@ func.func @argument(%x : memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>
 
 // -----
 
-// Many channels in the model's layout.
+// One tap in each row of the model's layout: less than a word for two pixels.
 // CHECK-LABEL: func.func @layout
 // CHECK-NOT: dsp.sml
 // CHECK: memref.get_global @w

@@ -66,12 +66,17 @@ func.func @accumulate(%x : memref<1x1x8x8xf32>, %w : memref<2x1x1x1xf32>, %o : m
 
 // -----
 
-// Padding: rows and columns at the border have clipped tap ranges, the inside is written out.
+// Padding: in the rows of the interior all taps are written out, also at the border columns. The rows above and below
+// have clipped ranges of kernel rows, in blocks of columns too.
 // CHECK-LABEL: func.func @padded
 // CHECK: arith.cmpi ult
 // CHECK: scf.if
-// CHECK: scf.for %ky
+// CHECK-NOT: scf.for %ky
 // CHECK: } else {
+// CHECK: scf.for %ky
+// CHECK: scf.for %ox
+// CHECK: scf.for %ky
+// CHECK: memref.subview %x[0, 0, {{.*}}] [1, 1, 1, {{[5-9]}}]
 // CHECK: func.return
 // SCALAR-LABEL: func.func @padded
 func.func @padded(%x : memref<1x1x8x8xf32>, %w : memref<2x1x3x3xf32>, %o : memref<1x2x8x8xf32>) {

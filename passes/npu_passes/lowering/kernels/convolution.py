@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +18,20 @@ from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.windows import Axis
-from npu_passes.buffers.choose_layouts import channels_last, is_channels_last
+from npu_passes.buffers.choose_layouts import channels_last, pixel_steps
 from npu_passes.lowering.kernels.constants import constant_of
 from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.grid import Grid
-from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.groups import Groups
+from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.planar import PlanarKernel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
-from npu_passes.support.loop_builder import LoopBuilder, is_dense, memref_type
+from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
 from npu_plans.kernels.packing import QUAD, Format
 
 Weighted = Conv2dOp | FullyConnectedOp
@@ -42,13 +45,28 @@ class Kernel(Protocol):
         ...
 
 
+Make: TypeAlias = Callable[[Maps], Kernel]
+"""Makes the kernel for some maps."""
+Constants: TypeAlias = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]] | None]
+"""The weights of a layer, and its bias or None."""
+
+
 def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
-    """Build the loops of a convolution."""
-    kernel = kernel_of(b, op, out, options)
-    if kernel is None:
+    """Build the loops of a convolution; those of a kernel are inside a loop over the images."""
+    make = kernel_of(b, op, out, options)
+    if make is None:
         lower_conv2d(b, op, out, options)
-    else:
-        kernel.build()
+        return
+    maps, images = Maps(op.input, out, op.residual), shape_of(op.input)[0]
+    if images == 1:
+        make(maps).build()
+        return
+
+    def one(image: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        make(maps.image(b, image)).build()
+        return ()
+
+    b.loop(0, images, one, hint="n")
 
 
 def lower_connected(
@@ -60,17 +78,16 @@ def lower_connected(
     time.
     """
     rows, depth = shape_of(op.input)
-    grid = Grid(Axis(1, 1), Axis(rows, 1), depth)
-    runs = RowRuns.of(grid.columns, depth)
+    grid = Grid.dense(Axis(1, 1), Axis(rows, 1), depth)
+    runs = RowRuns.of(grid)
     dense = is_dense(memref_type(op.input)) and is_dense(memref_type(out))
-    layer = None
-    if runs is not None and dense and is_plain(op):
-        unit = unit_of(b, op, options, "narrow" if rows == 1 else None)
-        layer = layer_of(b, op, out if rows == 1 else as_pixels(b, out), unit, options)
-    if layer is None or runs is None:
+    constants = constants_of(op, options) if runs is not None and dense and is_plain(op) else None
+    if constants is None or runs is None:
         lower_fully_connected(b, op, out, options)
         return
-    DenseKernel(layer, op.input, grid, runs).build()
+    unit = unit_of(b, op, options, "narrow" if rows == 1 else None)
+    maps = Maps(op.input, out if rows == 1 else as_pixels(b, out))
+    DenseKernel(Layer(b, op, maps, unit, *constants), op.input, grid, runs).build()
 
 
 def as_pixels(b: LoopBuilder, out: SSAValue) -> SSAValue:
@@ -85,31 +102,41 @@ def as_pixels(b: LoopBuilder, out: SSAValue) -> SSAValue:
     return b.insert(view, out.name_hint).result
 
 
-def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Kernel | None:
-    """The kernel for a convolution of integers, or None if none fits."""
-    if not (is_plain(op) and shape_of(op.input)[0] == 1):
+def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Make | None:
+    """What makes the kernel for an image of a convolution of integers; None if none fits."""
+    if not is_plain(op) or (op.pool is not None and not op.pool.is_max):
         return None
-    if not pools_apart(op):
+    constants = constants_of(op, options)
+    if constants is None:
         return None
-    grid = Grid.of(op)
-    last = is_channels_last(memref_type(op.input))
-    runs = RowRuns.of(grid.columns, grid.channels) if last and op.group_count == 1 else None
-    planar = op.group_count == 1 and grid.channels < QUAD
-    planar = planar and PlanarKernel.fits(op.input, grid, op.pool)
-    unit = unit_of(b, op, options, last=not planar)
-    layer = layer_of(b, op, out, unit, options)
-    if layer is None:
-        return None
+    grid, groups = Grid.of(op), op.group_count
+    split = Groups(groups, grid.channels // groups)
+    own, last = replace(grid, channels=split.channels), pixel_steps(memref_type(op.input))
+    folds = op.overlap == Overlap.ACCUMULATE
+    pool = None if folds else op.pool
+    axes = op.pool.axes(grid.rows.outputs, grid.columns.outputs) if folds and op.pool else None
+    planar = grid.channels < QUAD or last is None
+    planar = planar and PlanarKernel.fits(op.input, own, pool, groups)
+
+    def layer(maps: Maps) -> Layer:
+        unit = unit_of(b, op, options, last=not planar)
+        made = Layer(b, op, maps, unit, *constants, axes)
+        if made.folding is not None:
+            made.folding.clear()
+        return made
+
     if planar:
-        return PlanarKernel(layer, op.input, grid, op.pool)
-    if not last:
+        return lambda maps: PlanarKernel(layer(maps), maps.input, own, pool, split)
+    if last is None:
         return None
-    if op.group_count == 1:
-        return None if runs is None else DenseKernel(layer, op.input, grid, runs, op.pool)
-    each = op.group_count == grid.channels == len(layer.weights)
-    if each and grid.channels % QUAD == 0 and op.pool is None:
-        return DepthwiseKernel(layer, op.input, grid)
-    return None
+    words = grid.channels % QUAD == 0 or (grid.channels > QUAD and op.residual is None)
+    if groups == grid.channels and words and pool is None:
+        return lambda maps: DepthwiseKernel(layer(maps), maps.input, grid)
+    own = replace(grid, channels=split.read)
+    runs = RowRuns.of(own)
+    if runs is None:
+        return None
+    return lambda maps: DenseKernel(layer(maps), maps.input, own, runs, pool, split)
 
 
 def is_plain(op: Weighted) -> bool:
@@ -119,20 +146,13 @@ def is_plain(op: Weighted) -> bool:
     return is_zero and op.sums_element == i32 and op.accumulate is None
 
 
-def pools_apart(op: Conv2dOp) -> bool:
-    """Whether a convolution has no pool, or a max pool whose outputs are computed one by one."""
-    return op.pool is None or (op.pool.is_max and (op.overlap != Overlap.ACCUMULATE))
-
-
-def layer_of(
-    b: LoopBuilder, op: Weighted, out: SSAValue, unit: Unit, options: LoopOptions
-) -> Layer | None:
-    """A layer with its weights and bias; None if their values are not known."""
+def constants_of(op: Weighted, options: LoopOptions) -> Constants | None:
+    """The weights and the bias of a layer; None if their values are not known."""
     weights = constant_of(op.weight, options.users)
-    bias: NDArray[np.integer[Any]] | None = None
-    if op.bias is not None and (bias := constant_of(op.bias, options.users)) is None:
+    bias = None if op.bias is None else constant_of(op.bias, options.users)
+    if weights is None or (op.bias is not None and bias is None):
         return None
-    return None if weights is None else Layer(b, op, out, unit, weights, bias)
+    return weights, bias
 
 
 def unit_of(

@@ -8,7 +8,7 @@ so that padding counts as zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import PoolAttr
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.unit import Taps
 from npu_passes.lowering.kernels.walk import visit
@@ -36,19 +37,21 @@ class RowRuns:
     step: int
 
     @staticmethod
-    def of(columns: Axis, channels: int) -> RowRuns | None:
+    def of(grid: Grid) -> RowRuns | None:
         """One run for a whole kernel row if possible, else one run for each tap.
 
         None if the runs would be shorter than a quad of 4 bytes. A row that padding can cut is cut
         between taps, so the channels of a tap must then be whole quads.
         """
+        columns, channels = grid.columns, grid.channels
         whole = columns.kernel * channels
         padded = columns.interior() != (0, columns.outputs)
-        if columns.dilation == 1 and whole >= QUAD and not (padded and channels % QUAD):
+        close = columns.kernel == 1 or grid.step == channels
+        if close and whole >= QUAD and not (padded and channels % QUAD):
             return RowRuns(1, whole, 0)
         if channels < QUAD:
             return None
-        return RowRuns(columns.kernel, channels, columns.dilation * channels)
+        return RowRuns(columns.kernel, channels, grid.step)
 
 
 def turn_of(quads: int, most: int) -> int:
@@ -61,24 +64,37 @@ def turn_of(quads: int, most: int) -> int:
 
 
 class DenseKernel:
-    """Builds the loops of one convolution, or of a fully connected layer as one of one pixel."""
+    """Builds the loops of one convolution, or of a fully connected layer as one of one pixel.
+
+    With groups, these are inside a loop over the groups. `grid` has the channels that one group
+    reads.
+    """
 
     def __init__(
-        self, layer: Layer, map: SSAValue, grid: Grid, runs: RowRuns, pool: PoolAttr | None = None
+        self,
+        layer: Layer,
+        map: SSAValue,
+        grid: Grid,
+        runs: RowRuns,
+        pool: PoolAttr | None = None,
+        groups: Groups = ONE_GROUP,
     ) -> None:
         self.layer, self.grid, self.runs, self.pool = layer, grid, runs, pool
         self.b: LoopBuilder = layer.b
         self.rows, self.columns = grid.rows, grid.columns
-        self.filters = len(layer.weights)
-        weights = layer.weights.reshape(self.filters, grid.channels, self.rows.kernel, -1)
-        rows = np.ascontiguousarray(weights.transpose(0, 2, 3, 1))
-        packed = pack_runs(
-            rows.reshape(self.filters, self.rows.kernel * runs.count, runs.length),
-            layer.unit.form,
-            layer.unit.order,
-        )
-        self.taps = layer.table("taps", packed)
+        self.groups, self.filters = groups, len(layer.weights) // groups.count
+        kernel = self.rows.kernel, self.columns.kernel
+        weights = layer.weights.reshape(len(layer.weights), -1, *kernel)
+        rows = groups.widened(weights).transpose(0, 2, 3, 1)
+        each = (groups.count, self.filters, self.rows.kernel * runs.count, runs.length)
+        packed = [
+            pack_runs(group, layer.unit.form, layer.unit.order)
+            for group in np.ascontiguousarray(rows).reshape(each)
+        ]
+        self.taps = layer.table("taps", np.concatenate(packed))
         self.patch = layer.vector(map)
+        self.first_channel: Index = 0
+        self.first_filter: Index = 0
         if self.is_flat:
             layer.flatten()
 
@@ -90,10 +106,22 @@ class DenseKernel:
     @property
     def is_flat(self) -> bool:
         """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
-        return self.pool is None and self.grid.is_pointwise and self.layer.has_even_pixels
+        even = self.grid.is_even and self.layer.has_even_pixels
+        return self.pool is None and self.grid.is_pointwise and even
 
     def build(self) -> None:
-        """Build loops over the outputs, and inside them over blocks of filters."""
+        """Build a loop over the groups, inside it over the outputs, then over blocks of filters."""
+
+        def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            self.first_channel = self.groups.first_channel(self.b, group)
+            self.first_filter = self.b.mul(group, self.filters)
+            self.one_group()
+            return ()
+
+        self.b.loop(0, self.groups.count, one, hint="g")
+
+    def one_group(self) -> None:
+        """Build the loops of one group."""
         if self.pool is not None:
             axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
             spans = interior(self.rows, axes[0]), interior(self.columns, axes[1])
@@ -110,6 +138,14 @@ class DenseKernel:
         """The element of the table at which the weights of a block of filters start."""
         per_filter = quad_size(self.layer.unit.form, 1) * len(self.starts)
         return self.b.mul(filter, per_filter * self.rows.kernel * self.runs.count)
+
+    def origin(self, row: Index, column: Index) -> Index:
+        """The place of the first channel of the first tap of an output."""
+        return self.b.add(self.grid.origin(self.b, row, column), self.first_channel)
+
+    def each_block(self, body: Callable[[Index, int], None]) -> None:
+        """Visit the blocks of filters of a group."""
+        self.layer.each_block(body, self.first_filter, self.filters)
 
     # -- sums ------------------------------------------------------------------------------------
 
@@ -201,7 +237,7 @@ class DenseKernel:
     ) -> Sequence[SSAValue]:
         """Sums at one output at any place, with the zero point subtracted from each byte."""
         b = self.b
-        base, rows = self.grid.origin(b, row, column), tap_range(b, self.rows, row)
+        base, rows = self.origin(row, column), tap_range(b, self.rows, row)
         if not self.grid.cuts_rows:
             return self.over_rows(rows, base, [0], first, sums, less_zero=True)
         columns = tap_range(b, self.columns, column)
@@ -232,7 +268,7 @@ class DenseKernel:
 
     def outputs(self, row: Index, column: Index, pixels: int) -> None:
         """Compute `pixels` neighbouring interior outputs, for all filters."""
-        base = self.grid.origin(self.b, row, column)
+        base = self.origin(row, column)
         places = [self.grid.pitch * p for p in range(pixels)]
 
         def block(filter: Index, count: int) -> None:
@@ -240,7 +276,7 @@ class DenseKernel:
             sums = self.whole(base, places, self.first_tap(filter), starts)
             self.layer.put(sums, filter, row, column, range(count), flat=self.is_flat)
 
-        self.layer.each_block(block)
+        self.each_block(block)
 
     def point(self, row: Index, column: Index) -> None:
         """Compute one output at any place, for all filters."""
@@ -250,7 +286,7 @@ class DenseKernel:
             sums = self.clipped(row, column, self.first_tap(filter), starts)
             self.layer.put(sums, filter, row, column, range(count))
 
-        self.layer.each_block(block)
+        self.each_block(block)
 
     # -- with a pooling window ---------------------------------------------------------------------
 
@@ -262,9 +298,7 @@ class DenseKernel:
     def window(self, row: Index, column: Index) -> None:
         """Compute one interior pooled output, two pixels of its window at a time."""
         b, (ys, xs) = self.b, self.pool_axes()
-        base = self.grid.origin(
-            b, window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
-        )
+        base = self.origin(window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx"))
         down = ys.dilation * self.grid.row_pitch
         across = xs.dilation * self.grid.pitch
 
@@ -283,7 +317,7 @@ class DenseKernel:
 
             self.layer.put_greatest((0, ys.kernel), one_row, filter, count, row, column)
 
-        self.layer.each_block(block)
+        self.each_block(block)
 
     def clipped_window(self, row: Index, column: Index) -> None:
         """Compute one pooled output at any place."""
@@ -305,4 +339,4 @@ class DenseKernel:
 
             self.layer.put_greatest(rows, one_row, filter, count, row, column)
 
-        self.layer.each_block(block)
+        self.each_block(block)

@@ -1,5 +1,9 @@
 """Depthwise convolutions of integers with their channels last, four channels at a time.
 
+If 4 does not divide the channels, the last four overlap the four before: some outputs are computed
+twice. With a multiplier, all outputs of the first filter of four channels come first, then those of
+the second one, and so on.
+
 Four channels of a pixel are one word, which is split into two words of 16-bit halves, (c0, c2) and
 (c1, c3). Those of a 16-bit map are two words already, (c0, c1) and (c2, c3). The weights of a tap
 are stored in the same order. The product of the bottom halves is
@@ -24,20 +28,26 @@ from npu_passes.support.common import tap_range
 from npu_passes.support.integers import widened, without
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.conv_plan import interior
-from npu_plans.kernels.packing import PAIR, QUAD, Format, halves_of, words_of
+from npu_plans.kernels.packing import PAIR, QUAD, Format, halves_of, quads_of, words_of
 
 STRAIGHT = 32
 """The most taps in straight-line code."""
+REGISTERS = 14
+"""The registers for integers that a function may use."""
+MOST_PIXELS = 4
+"""The most neighbouring pixels that are computed together."""
 
 
 def pack_taps(
     weights: NDArray[np.int8], form: Format, order: Sequence[int] = range(QUAD)
 ) -> NDArray[np.int32] | NDArray[np.int8]:
-    """Pack weights [channels, taps] as [channels / 4, taps, 4], in words if the form has words.
+    """Pack weights [channels, multiplier, taps] as [quads, multiplier, taps, 4].
 
-    `order` is that of the weights of a quad, as for `pack_runs`.
+    They are in words if the form has words. `order` is that of the weights of a quad, as for
+    `pack_runs`.
     """
-    quads = weights.reshape(-1, QUAD, weights.shape[1]).transpose(0, 2, 1).reshape(-1, 1, QUAD)
+    each = [weights[first : first + QUAD] for first in quads_of(len(weights))]
+    quads = np.stack(each).transpose(0, 2, 3, 1).reshape(-1, 1, QUAD)
     quads = quads[..., list(order)]
     if form == "bytes":
         return np.ascontiguousarray(quads).reshape(-1)
@@ -74,14 +84,27 @@ class Views:
     taps: SSAValue
 
 
+@dataclass(frozen=True)
+class Quad:
+    """Four channels: the first one, that of their outputs, and the number of their kernels."""
+
+    channel: Index
+    output: Index
+    taps: Index
+
+
 class DepthwiseKernel:
-    """Builds the loops of one depthwise convolution; channels must be a multiple of four."""
+    """Builds the loops of one depthwise convolution of four or more channels.
+
+    If 4 does not divide the channels, it must not add a residual: that may be the output itself.
+    """
 
     def __init__(self, layer: Layer, map: SSAValue, grid: Grid) -> None:
         self.layer, self.grid, self.b = layer, grid, layer.b
         self.rows, self.columns = grid.rows, grid.columns
         self.count = self.rows.kernel * self.columns.kernel
-        weights = layer.weights.reshape(grid.channels, self.count)
+        self.multiplier = len(layer.weights) // grid.channels
+        weights = layer.weights.reshape(grid.channels, self.multiplier, self.count)
         self.taps = layer.table("taps", pack_taps(weights, layer.unit.form, layer.unit.order))
         self.size = {"wide": 2, "narrow": 1, "bytes": QUAD}[layer.unit.form]
         self.patch = layer.vector(map)
@@ -89,21 +112,53 @@ class DepthwiseKernel:
     def build(self) -> None:
         """Build loops over the outputs, and inside them over channels, four at a time."""
         rows, columns = interior(self.rows, None), interior(self.columns, None)
-        few = border_columns(columns, PAIR) <= MOST_COLUMNS
+        few = border_columns(columns, 1) <= MOST_COLUMNS
         if few and self.layer.unit.form != "narrow":
-            visit_lines(self.b, rows, columns, PAIR, self.line)
+            visit_lines(self.b, rows, columns, self.width, self.line, together=True)
             return
         point = self.point if self.grid.is_padded else self.inner_point
         visit(self.b, rows, columns, PAIR, self.pair, point)
 
-    def each_quad(self, body: Callable[[Index], None]) -> None:
-        """Build a loop over groups of four channels; `body` gets the number of the group."""
+    @property
+    def width(self) -> int:
+        """How many neighbouring pixels are computed together.
 
-        def one(quad: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            body(quad)
+        14 registers hold two sums for each of them, the weights of a kernel row, an element of the
+        input, and two pointers.
+        """
+        if not isinstance(self.layer.unit, DualUnit):
+            return PAIR
+        return max(PAIR, min(MOST_PIXELS, (REGISTERS - 3 - self.columns.kernel) // 2))
+
+    def each_quad(self, body: Callable[[Quad], None], *, apart: bool = False) -> None:
+        """Build a loop over four channels each, and inside it over the filters of a channel.
+
+        `apart`: if the last four channels overlap others, they have code of their own. Then places
+        grow evenly in the loop, which takes fewer instructions.
+        """
+        b, channels, count = self.b, self.grid.channels, self.multiplier
+        quads, last = len(quads_of(channels)), channels - QUAD
+
+        def filters(quad: Index, filter: Index) -> tuple[()]:
+            first = b.mul(quad, QUAD)
+            if channels % QUAD and not (apart and isinstance(quad, SSAValue)):
+                first = b.least(first, last)
+            output = b.add(b.mul(first, count), filter)
+            body(Quad(first, output, b.add(b.mul(quad, count), filter)))
             return ()
 
-        self.b.loop(0, self.grid.channels // QUAD, one, hint="q")
+        def one(quad: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            b.loop(0, count, lambda filter, _: filters(quad, filter), hint="j")
+            return ()
+
+        apart &= channels % QUAD > 0
+        b.loop(0, quads - apart, one, hint="q")
+        if apart:
+            one(quads - 1, ())
+
+    def outputs(self, lanes: Sequence[int]) -> Sequence[int]:
+        """The output channels of the lanes of a quad, counted from that of the first one."""
+        return [lane * self.multiplier for lane in lanes]
 
     def pair(self, row: Index, column: Index) -> None:
         """Compute two neighbouring interior outputs."""
@@ -135,9 +190,8 @@ class DepthwiseKernel:
         rows = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
         whole = inside and (low, high) == every and self.layer.folds
 
-        def one_quad(quad: Index) -> None:
-            channel = b.mul(quad, QUAD)
-            start = b.add(b.add(base, low * step), channel)
+        def one_quad(quad: Quad) -> None:
+            start = b.add(b.add(base, low * step), quad.channel)
             halves: list[list[SSAValue]] = []
             for lanes in self.lanes(width):
                 row_of = Row(high - low, width, lanes, less_zero=not whole)
@@ -145,26 +199,33 @@ class DepthwiseKernel:
                 def one_row(
                     ky: Index, sums: Sequence[SSAValue], row_of: Row = row_of
                 ) -> Sequence[SSAValue]:
-                    return self.row(self.views(start, quad, ky, low, row_of, 1), 0, row_of, sums)
+                    views = self.views(start, quad.taps, ky, low, row_of, 1)
+                    return self.row(views, 0, row_of, sums)
 
-                biases = self.layer.biases(channel, lanes, folded=whole)
+                outputs = self.outputs(lanes)
+                biases = self.layer.biases(quad.output, outputs, folded=whole)
                 sums: Sequence[SSAValue] = biases * width
                 if low >= high:
                     pass  # nothing but padding
                 elif inside and self.count <= STRAIGHT:
-                    views = self.views(start, quad, 0, low, row_of, self.rows.kernel)
+                    views = self.views(start, quad.taps, 0, low, row_of, self.rows.kernel)
                     for ky in range(self.rows.kernel):  # one pointer for all rows
                         sums = self.row(views, ky, row_of, sums)
                 else:
                     sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
-                halves.append(self.finish(sums, channel, row, column, lanes))
-            if self.layer.words is not None:
+                halves.append(self.finish(sums, quad.output, row, column, lanes))
+            if self.words is not None:
                 for pixel, (even, odd) in enumerate(zip(*halves) if len(halves) > 1 else ()):
                     word = self.layer.beside(even, odd, 8 * self.lanes(width)[1][0])
-                    place = channel, row, b.add(column, pixel)
-                    self.layer.store_word(word, self.layer.words, *place)
+                    place = quad.output, row, b.add(column, pixel)
+                    self.layer.store_word(word, self.words, *place)
 
-        self.each_quad(one_quad)
+        self.each_quad(one_quad, apart=inside and width > 1)
+
+    @property
+    def words(self) -> SSAValue | None:
+        """The memory of the output if those of four channels are stored together as a word."""
+        return self.layer.words if self.multiplier == 1 else None
 
     def finish(
         self,
@@ -175,8 +236,8 @@ class DepthwiseKernel:
         lanes: Sequence[int],
     ) -> list[SSAValue]:
         """Store sums; or, if four bytes are stored as a word, return half of it for each pixel."""
-        if self.layer.words is None or len(lanes) == QUAD:
-            self.layer.put(sums, channel, row, column, lanes)
+        if self.words is None or len(lanes) == QUAD:
+            self.layer.put(sums, channel, row, column, self.outputs(lanes))
             return []
         bits = (0, 8 * (lanes[1] - lanes[0]))
         return [self.layer.joined(pair, channel, lanes, bits) for pair in batched(sums)]
@@ -189,37 +250,38 @@ class DepthwiseKernel:
 
         row_of = Row(1, 1, lanes, less_zero=True)
 
-        def one_quad(quad: Index) -> None:
-            channel = b.mul(quad, QUAD)
-            start = b.add(base, channel)
+        def one_quad(quad: Quad) -> None:
+            start = b.add(base, quad.channel)
 
             def one(ky: Index, kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 at = b.add(start, b.mul(kx, self.grid.step))
-                return self.row(self.views(at, quad, ky, kx, row_of, 1), 0, row_of, sums)
+                views = self.views(at, quad.taps, ky, kx, row_of, 1)
+                return self.row(views, 0, row_of, sums)
 
             def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 return b.loop(*columns, lambda kx, s: one(ky, kx, s), sums, hint="kx", carry="acc")
 
-            sums: Sequence[SSAValue] = self.layer.biases(channel, lanes, folded=False)
+            outputs = self.outputs(lanes)
+            sums: Sequence[SSAValue] = self.layer.biases(quad.output, outputs, folded=False)
             sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
-            self.layer.put(sums, channel, row, column, lanes)
+            self.layer.put(sums, quad.output, row, column, outputs)
 
         self.each_quad(one_quad)
 
     def views(
-        self, start: Index, quad: Index, ky: Index, kx: Index, row_of: Row, rows: int
+        self, start: Index, taps: Index, ky: Index, kx: Index, row_of: Row, rows: int
     ) -> Views:
         """Views of `rows` kernel rows from row `ky` on; their first tap is number `kx`.
 
-        `start` is the byte of that tap in the first row of the kernel, `quad` the number of the
-        four channels.
+        `start` is the place of that tap in the first row of the kernel, `taps` the number of the
+        kernels.
         """
         b, columns = self.b, self.columns.kernel
         at = b.add(start, b.mul(ky, self.grid.row_step))
         reach = (rows - 1) * self.grid.row_step + max(row_of.users(self.grid)) + QUAD
         patch = b.window(self.patch, [at], [reach], [0], "patch")
         number = b.add(b.mul(ky, columns), kx)
-        first = b.add(b.mul(quad, self.size * self.count), b.mul(number, self.size))
+        first = b.add(b.mul(taps, self.size * self.count), b.mul(number, self.size))
         length = ((rows - 1) * columns + row_of.taps) * self.size
         return Views(patch, b.window(self.taps, [first], [length], [0], "taps"))
 

@@ -1,4 +1,8 @@
-"""Byte addresses of convolution windows in a map that is stored with its channels last."""
+"""Addresses of convolution windows in a map whose pixels hold their channels side by side.
+
+Distances are in elements. Pixels may have gaps between them, and so may rows: the map may be a
+slice of a concatenation, some channels of a group, or one image of a batch.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,36 @@ from dataclasses import dataclass
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
+from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.support.common import window_start
-from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The windows of a convolution over a map of bytes; distances are for channels last."""
+    """The windows of a convolution over a map.
+
+    `pixel` is the distance from a pixel to the next in its row, `line` that from row to row.
+    """
 
     rows: Axis
     columns: Axis
     channels: int
+    pixel: int
+    line: int
+
+    @staticmethod
+    def dense(rows: Axis, columns: Axis, channels: int) -> Grid:
+        """Windows over a map without gaps."""
+        return Grid(rows, columns, channels, channels, columns.size * channels)
 
     @staticmethod
     def of(op: Conv2dOp) -> Grid:
         """The windows of a convolution."""
-        return Grid(*op.axes(), shape_of(op.input)[1])
+        channels = shape_of(op.input)[1]
+        rows, columns = op.axes()
+        steps = pixel_steps(memref_type(op.input)) or (channels, columns.size * channels)
+        return Grid(rows, columns, channels, *steps)
 
     @property
     def lines(self) -> Grid:
@@ -38,32 +56,39 @@ class Grid:
             columns.before * channels,
             columns.after * channels,
         )
-        return Grid(self.rows, line, 1)
+        return Grid(self.rows, line, 1, 1, self.line)
 
     def origin(self, b: LoopBuilder, row: Index, column: Index) -> Index:
-        """The byte of the first tap of an output; negative if it lies in front of the map."""
+        """The place of the first tap of an output; negative if it lies in front of the map."""
         y, x = window_start(b, self.rows, row), window_start(b, self.columns, column)
-        return b.mul(b.add(b.mul(y, self.columns.size), x), self.channels)
+        if self.line == self.columns.size * self.pixel:
+            return b.mul(b.add(b.mul(y, self.columns.size), x), self.pixel)
+        return b.add(b.mul(y, self.line), b.mul(x, self.pixel))
 
     @property
     def pitch(self) -> int:
-        """Bytes from the first tap of an output to that of the next one."""
-        return self.columns.stride * self.channels
+        """Elements from the first tap of an output to that of the next one."""
+        return self.columns.stride * self.pixel
 
     @property
     def step(self) -> int:
-        """Bytes from one tap of a kernel row to the next."""
-        return self.columns.dilation * self.channels
+        """Elements from one tap of a kernel row to the next."""
+        return self.columns.dilation * self.pixel
 
     @property
     def row_step(self) -> int:
-        """Bytes from one kernel row to the next."""
-        return self.rows.dilation * self.columns.size * self.channels
+        """Elements from one kernel row to the next."""
+        return self.rows.dilation * self.line
 
     @property
     def row_pitch(self) -> int:
-        """Bytes from the first tap of an output to that of the output below."""
-        return self.rows.stride * self.columns.size * self.channels
+        """Elements from the first tap of an output to that of the output below."""
+        return self.rows.stride * self.line
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all pixels, of all rows, lie at equal distances."""
+        return self.line == self.columns.size * self.pixel or self.rows.size == 1
 
     @property
     def is_pointwise(self) -> bool:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect import dsp
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
-from npu_passes.buffers.choose_layouts import is_channels_last
+from npu_dialect.windows import Axis
+from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.epilogue import Epilogue
+from npu_passes.lowering.kernels.folding import Folding
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
 from npu_passes.support.integers import constant_table, store
 from npu_passes.support.loop_builder import (
@@ -33,27 +37,54 @@ SIGNS = -(2**31) | 0x00808080
 """The topmost bit of each byte of a word; flipping them adds 128 modulo 256 to each byte."""
 
 
+@dataclass(frozen=True)
+class Maps:
+    """The maps of a layer, or of one image of it; `residual` is that of a fused addition."""
+
+    input: SSAValue
+    out: SSAValue
+    residual: SSAValue | None = None
+
+    def image(self, b: LoopBuilder, number: Index) -> Maps:
+        """The maps of one image of a batch."""
+        out = image_of(b, self.out, number)
+        residual = out if self.residual is self.out else self.residual
+        if residual is not None and residual is not out:
+            residual = image_of(b, residual, number)
+        return Maps(image_of(b, self.input, number), out, residual)
+
+
+def image_of(b: LoopBuilder, map: SSAValue, number: Index) -> SSAValue:
+    """One image of a map."""
+    sizes = [1, *shape_of(map)[1:]]
+    return b.window(map, [number, 0, 0, 0], sizes, range(4), map.name_hint)
+
+
 class Layer:
-    """A layer with constant i8 weights [O, ...] and a constant bias or none."""
+    """A layer with constant i8 weights [O, ...] and a constant bias or none.
+
+    With `axes`, its outputs are folded into the overlapping windows of a max pool.
+    """
 
     def __init__(
         self,
         b: LoopBuilder,
         op: Conv2dOp | FullyConnectedOp,
-        out: SSAValue,
+        maps: Maps,
         unit: Unit,
         weights: NDArray[np.integer[Any]],
         bias: NDArray[np.integer[Any]] | None,
+        axes: tuple[Axis, Axis] | None = None,
     ) -> None:
-        self.b, self.op, self.out, self.unit = b, op, out, unit
+        self.b, self.op, self.unit = b, op, unit
+        self.out, self.residual = maps.out, maps.residual
         self.weights = weights.astype(np.int8)
         self.bias = np.zeros(weights.shape[0], np.int64) if bias is None else bias.astype(np.int64)
         self.zero_point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
-        self.epilogue = Epilogue(b, op, out)
-        self.pixels = out
-        self.residual = op.residual if isinstance(op, Conv2dOp) else None
-        self.residual_pixels = self.residual
-        self.words = self.vector(out) if self.stores_words else None
+        self.epilogue = Epilogue(b, op, self.out)
+        self.pixels, self.residual_pixels = self.out, self.residual
+        self.folding = None if axes is None else Folding(b, self.out, axes, self.epilogue)
+        self.words = self.vector(self.out) if self.stores_words else None
 
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a buffer of one axis."""
@@ -101,8 +132,10 @@ class Layer:
 
         Those of a slice, such as a part of a concatenation, may not.
         """
+        if self.folding is not None:
+            return False
         stored = [self.out] if self.residual is None else [self.out, self.residual]
-        return all(is_dense(type_) or is_channels_last(type_) for type_ in map(memref_type, stored))
+        return all(map(has_even_pixels, map(memref_type, stored)))
 
     @property
     def stores_words(self) -> bool:
@@ -111,9 +144,9 @@ class Layer:
         The output minus its zero point must have the range 0 to 255. Then adding the zero point
         takes one exclusive or for all four bytes if it is -128, and nothing if it is 0.
         """
-        type_ = memref_type(self.out)
-        last = is_channels_last(type_) and type_.get_shape()[1] % QUAD == 0
-        plain = self.residual is None and isinstance(self.unit, DualUnit)
+        last = pixel_steps(memref_type(self.out)) is not None
+        plain = self.residual is None and self.folding is None
+        plain = plain and isinstance(self.unit, DualUnit)
         return last and plain and self.epilogue.fills_byte
 
     def put(
@@ -131,6 +164,11 @@ class Layer:
         `flat`: `column` counts the pixels of all rows.
         """
         b = self.b
+        if self.folding is not None:
+            for first in range(0, len(sums), len(lanes)):
+                at = row, b.add(column, first // len(lanes))
+                self.folding.put(sums[first : first + len(lanes)], filter, *at, lanes)
+            return
         if self.words is not None and list(lanes) == list(range(QUAD)):
             for pixel in range(len(sums) // QUAD):
                 four = sums[pixel * QUAD : (pixel + 1) * QUAD]
@@ -145,17 +183,20 @@ class Layer:
             value = self.epilogue(total, channel, at, residual)
             store(b, value, self.pixels if flat else self.out, at)
 
-    def each_block(self, body: Callable[[Index, int], None]) -> None:
-        """Visit the blocks of filters; `body` gets the first filter and the number of filters."""
-        whole = len(self.bias) // FILTERS * FILTERS
+    def each_block(
+        self, body: Callable[[Index, int], None], first: Index = 0, filters: int | None = None
+    ) -> None:
+        """Visit the blocks of some filters; `body` gets the first of a block, and their number."""
+        b, filters = self.b, len(self.bias) if filters is None else filters
+        whole = filters // FILTERS * FILTERS
 
         def one(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            body(filter, FILTERS)
+            body(b.add(first, filter), FILTERS)
             return ()
 
-        self.b.loop(0, whole, one, step=FILTERS, hint="oc")
-        if whole < len(self.bias):
-            body(whole, len(self.bias) - whole)
+        b.loop(0, whole, one, step=FILTERS, hint="oc" if first == 0 else "o")
+        if whole < filters:
+            body(b.add(first, whole), filters - whole)
 
     def put_greatest(
         self,
@@ -209,9 +250,13 @@ class Layer:
         b, scaling = self.b, self.epilogue.scaling
         if scaling is not None and scaling.zero_point:
             word = b.insert(arith.XOrIOp(word, b.integer(SIGNS)), "word").result
-        _, channels, _, width = shape_of(self.out)
-        pixel = b.add(b.mul(row, width), column)
-        at = b.add(b.mul(pixel, channels), filter)
+        pixel, line = pixel_steps(memref_type(self.out)) or (0, 0)
+        width = shape_of(self.out)[3]
+        if line == pixel * width:
+            place = b.mul(b.add(b.mul(row, width), column), pixel)
+        else:
+            place = b.add(b.mul(row, line), b.mul(column, pixel))
+        at = b.add(place, filter)
         b.insert(dsp.StoreWordOp(word, words, b.value(at)))
 
     def place(self, channel: Index, row: Index, column: Index, flat: bool) -> tuple[Index, ...]:
@@ -230,6 +275,14 @@ class Layer:
             self.residual_pixels = (
                 self.pixels if same else self.b.pixels(self.residual, self.residual.name_hint)
             )
+
+
+def has_even_pixels(type_: MemRefType[Attribute]) -> bool:
+    """Whether all pixels of a map [N, C, H, W], of all rows, lie at equal distances."""
+    strides = type_.get_strides()
+    if strides is None or type_.get_num_dims() != 4 or None in strides:
+        return is_dense(type_)
+    return type_.get_shape()[2] == 1 or strides[2] == (strides[3] or 0) * type_.get_shape()[3]
 
 
 def wrapped(values: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""Convolutions of bytes with few channels and dense rows, such as the first layer of images.
+"""Convolutions of bytes channel by channel, in dense rows, such as the first layer of images.
 
 A kernel row is multiplied with a row of one channel (`row_plan.py`). Two neighbouring pixels and
 four filters make eight sums. Border columns have code of their own, which leaves out taps on
@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PoolAttr
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.planar_rows import ByteRows, DualRows, RowPlan, Rows, Views
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit
@@ -54,27 +56,38 @@ def rows_of(layer: Layer, taps: int, step: int) -> Rows:
 
 
 class PlanarKernel:
-    """Builds the loops of one convolution."""
+    """Builds the loops of one convolution, inside a loop over its groups."""
 
-    def __init__(self, layer: Layer, map: SSAValue, grid: Grid, pool: PoolAttr | None) -> None:
+    def __init__(
+        self,
+        layer: Layer,
+        map: SSAValue,
+        grid: Grid,
+        pool: PoolAttr | None,
+        groups: Groups = ONE_GROUP,
+    ) -> None:
         _, plane, line, step = memref_type(map).get_strides() or (0, 0, 0, 1)
         weights = layer.weights
         if step != 1 and isinstance(layer.unit, DualUnit):
             grid, step = grid.lines, 1
             weights = weights.transpose(0, 2, 3, 1)
             weights = weights.reshape(len(weights), 1, grid.rows.kernel, grid.columns.kernel)
-        self.layer, self.grid, self.pool = layer, grid, pool
+        self.layer, self.grid, self.pool, self.groups = layer, grid, pool, groups
+        self.filters = len(weights) // groups.count
+        self.first_channel: Index = 0
+        self.first_filter: Index = 0
         self.b, self.rows, self.columns = layer.b, grid.rows, grid.columns
         self.plane, self.pitch, self.step = plane or 0, line or self.columns.size, step or 1
         self.form = rows_of(layer, self.columns.kernel, self.step)
-        self.taps = layer.table("taps", self.form.packed(weights))
+        packed = [self.form.packed(each) for each in np.split(weights, groups.count)]
+        self.taps = layer.table("taps", np.concatenate(packed))
         self.patch = layer.vector(map)
 
     @staticmethod
-    def fits(map: SSAValue, grid: Grid, pool: PoolAttr | None) -> bool:
+    def fits(map: SSAValue, grid: Grid, pool: PoolAttr | None, groups: int) -> bool:
         """Whether rows are dense, and long enough to load words, with narrow borders.
 
-        Those of an image with channels last hold all channels.
+        Those of an image with channels last hold all channels, so it must have one group.
         """
         type_ = memref_type(map)
         strides = type_.get_strides()
@@ -83,7 +96,7 @@ class PlanarKernel:
         if grid.columns.dilation != 1:
             return False
         if strides[3] != 1:
-            if not is_channels_last(type_):
+            if groups > 1 or not is_channels_last(type_):
                 return False
             grid = grid.lines
         if grid.columns.size < QUAD:
@@ -98,7 +111,18 @@ class PlanarKernel:
         return wide and border_columns(span, width) <= MOST_COLUMNS
 
     def build(self) -> None:
-        """Build loops over rows, columns and blocks of filters, from outside to inside."""
+        """Build loops over groups, rows, columns and blocks of filters, from outside to inside."""
+
+        def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            self.first_channel = self.b.mul(group, self.groups.channels)
+            self.first_filter = self.b.mul(group, self.filters)
+            self.one_group()
+            return ()
+
+        self.b.loop(0, self.groups.count, one, hint="g")
+
+    def one_group(self) -> None:
+        """Build the loops of one group."""
         if self.pool is None:
             spans = interior(self.rows, None), interior(self.columns, None)
             visit_lines(self.b, *spans, PAIR, self.line, once=self.layer.unit.form == "narrow")
@@ -120,7 +144,7 @@ class PlanarKernel:
             sums = self.sums(row, inside, column, width, filter, count)
             self.layer.put(sums, filter, row, column, range(count))
 
-        self.layer.each_block(block)
+        self.layer.each_block(block, self.first_filter, self.filters)
 
     def window(
         self, axes: tuple[Axis, Axis], span: Span, row: Index, inside: bool, column: Index
@@ -143,7 +167,7 @@ class PlanarKernel:
 
             self.layer.put_greatest((0, ys.kernel), one_row, filter, count, row, column)
 
-        self.layer.each_block(block)
+        self.layer.each_block(block, self.first_filter, self.filters)
 
     # -- sums ------------------------------------------------------------------------------------
 
@@ -184,7 +208,7 @@ class PlanarKernel:
         plan = self.form.plan(pixels, first, last)
         whole = inside and all(p.high - p.low == self.columns.kernel for p in pixels)
         whole = whole and self.layer.folds
-        base = self.first_element(row, column)
+        base = b.add(self.first_element(row, column), b.mul(self.first_channel, self.plane))
         taps = b.mul(filter, self.grid.channels * self.rows.kernel * self.form.words)
         bounds = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
 

@@ -77,20 +77,31 @@ Line = Callable[[Index, bool, Index, int], None]
 
 
 def visit_lines(
-    b: LoopBuilder, rows: Span, columns: Span, width: int, line: Line, *, once: bool = False
+    b: LoopBuilder,
+    rows: Span,
+    columns: Span,
+    width: int,
+    line: Line,
+    *,
+    once: bool = False,
+    together: bool = False,
 ) -> None:
     """Visit all outputs row by row: `width` interior columns at a time, border columns one by one.
 
-    A border column is a known number, so its code can leave out padding. If padding cuts some rows,
+    So are the interior columns that are left, or with `together` these are visited at once. A
+    border column is a known number, so its code can leave out padding. If padding cuts some rows,
     the code of a row is built twice: for these rows and for the interior ones. With `once`, it is
     built once, and treats no row as interior.
     """
     low, high = (columns.low, columns.high) if not columns.empty else (0, 0)
     even = low + (high - low) // width * width
+    end = high if together else even
 
     def one_row(row: Index, inside: bool) -> tuple[()]:
-        for column in (*range(low), *range(even, columns.total)):
+        for column in (*range(low), *range(end, columns.total)):
             line(row, inside, column, 1)
+        if even < end:
+            line(row, inside, even, end - even)
 
         def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
             line(row, inside, column, width)

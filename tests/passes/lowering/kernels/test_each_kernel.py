@@ -72,6 +72,17 @@ CASES = {
     "depthwise, a wide border": Case((4, 3, 12), 4, (3, 11), (1, 1), (1, 5, 1, 5), groups=4),
     "depthwise, nothing but padding": Case((4, 3, 4), 4, (1, 3), (1, 1), (0, 3, 0, 3), groups=4),
     "depthwise, many taps": Case((4, 7, 8), 4, (6, 6), groups=4),
+    "depthwise, six channels": Case((6, 5, 7), 6, (3, 3), (1, 1), ROUND, groups=6),
+    "depthwise, two filters a channel": Case((5, 4, 9), 10, (3, 2), (1, 1), ROUND, groups=5),
+    "groups": Case((8, 4, 5), 10, (3, 3), pads=ROUND, groups=2),
+    "groups of two channels": Case((6, 4, 5), 9, (2, 3), (1, 2), ROUND, groups=3),
+    "folded into windows": Case(
+        (8, 5, 6), 6, (3, 3), pads=ROUND, pool=OVERLAPPING, overlap=Overlap.ACCUMULATE
+    ),
+    "image, folded into windows": Case(
+        (2, 6, 7), 5, (3, 3), pool=OVERLAPPING, overlap=Overlap.ACCUMULATE
+    ),
+    "image, a filter a channel": Case((3, 5, 6), 3, (3, 3), pads=ROUND, groups=3),
     "image": Case((1, 6, 7), 5, (5, 5)),
     "image, padded": Case((3, 5, 6), 4, (3, 3), (2, 2), ROUND),
     "image, pooled": Case((1, 8, 8), 4, (3, 3), pool=TRIPLES),
@@ -88,7 +99,7 @@ LAST = {
     "single pixels": Case((3, 4, 8), 4, (1, 1), pool=FOURS),
     "one tap in a row": Case((3, 5, 5), 4, (3, 1), (1, 2), (1, 0, 1, 0)),
     "four channels": Case((4, 5, 6), 5, (3, 3), (1, 2)),
-    **{name: case for name, case in CASES.items() if case.input[0] in (2, 3)},
+    **{name: case for name, case in CASES.items() if case.input[0] in (2, 3) and case.groups == 1},
 }
 """Convolutions of an image that is given with channels last; each has a kernel."""
 LAST_WITHOUT_KERNEL = {
@@ -183,3 +194,23 @@ def test_fully_connected(rows: int, depth: int, filters: int) -> None:
         epilogue=Epilogue(RequantizeAttr.of([0.002] * filters, 9)),
     )
     check(maker.finished(maker.add(maker.named(layer), i8)), kernel=depth > 3)
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_images_of_many_channels_in_the_layout_of_the_model(images: int) -> None:
+    maker = ChainMaker(Random(images))
+    x = maker.argument(i8, (images, 6, 5, 7))
+    weights = maker.constant(maker.numbers.integers(-128, 128, (4, 3, 3, 3)), i8)
+    bias = maker.constant(maker.numbers.integers(-999, 999, 4), i32)
+    epilogue = Epilogue(RequantizeAttr.of([0.004] * 4, 9))
+    layer = Conv2dOp(
+        x,
+        weights,
+        bias,
+        TensorType(i8, []),
+        pads=ROUND,
+        groups=2,
+        zero_points=(-7, 0),
+        epilogue=epilogue,
+    )
+    check(maker.finished(maker.add(maker.named(layer), i8)), kernel=True)

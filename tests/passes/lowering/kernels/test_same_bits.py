@@ -6,7 +6,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, i8, i16
 from helpers.c_harness import run_c, write_files
 from helpers.emulated import require
 from helpers.kernel_chains import ChainMaker, LastMaker
-from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, Road, lowered, placed
+from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, Road, lowered, placed, same
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.emit.c import emit
@@ -31,13 +30,6 @@ NETWORKS = 6
 """How many networks are in one program."""
 WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
 """An example takes long, and is small enough without shrinking."""
-
-
-def same(found: Arrays, wanted: Arrays, what: object) -> None:
-    """Check that all outputs are equal."""
-    for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
-        message = f"{what}, network {number}"
-        np.testing.assert_array_equal(one.reshape(other.shape), other, message)
 
 
 @settings(max_examples=30, deadline=None, phases=WITHOUT_SHRINKING)

@@ -1,0 +1,75 @@
+"""Batches, groups, multipliers and slices: kernels, C and the interpreter give the same bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from helpers.c_harness import run_c, write_files
+from helpers.emulated import require
+from helpers.kernel_roads import BYTES, DSP, ROADS, SMALL, Road, lowered, placed, same
+from helpers.kernel_slices import SliceMaker
+from helpers.quantized.build import Array
+from npu_dialect.interpreters import run_function
+from npu_passes.emit.c import emit
+from npu_tools.compiling.check import random_inputs
+from npu_tools.verifying.emulators import Interface, run_on
+
+WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
+"""An example takes long, and is small enough without shrinking."""
+EXAMPLES = pytest.param(8, id="some")
+MANY = pytest.param(40, id="many", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("examples", [EXAMPLES, MANY])
+def test_loops(examples: int) -> None:
+    """Loops with the kernels of each machine, and general loops, are interpreted."""
+
+    @settings(max_examples=examples, deadline=None, phases=WITHOUT_SHRINKING)
+    @given(st.integers(0, 10**6))
+    def each(seed: int) -> None:
+        module = SliceMaker(Random(seed)).network()
+        module.verify()
+        inputs = random_inputs(module, seed)
+        wanted = list(run_function(module, None, inputs))
+        layers = placed(module, concat=True)
+        for road in ROADS if examples > 8 else (DSP, BYTES):
+            same(list(run_function(lowered(layers, road), None, inputs)), wanted, road)
+
+    each()
+
+
+def program(seed: int, networks: int = 6) -> tuple[ModuleOp, list[Array], list[Array]]:
+    """Several networks in one function on buffers, with inputs and expected outputs."""
+    module = SliceMaker(Random(seed)).network(networks)
+    module.verify()
+    inputs = random_inputs(module, seed)
+    return placed(module, concat=True), inputs, list(run_function(module, None, inputs))
+
+
+@pytest.mark.parametrize("road", [DSP, SMALL, pytest.param(BYTES, marks=pytest.mark.slow)], ids=str)
+def test_host(road: Road) -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    layers, inputs, wanted = program(20 + ROADS.index(road))
+    shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
+    files = emit(lowered(layers, road))
+    same(run_c(files, "f", inputs, shapes, output_types=types), wanted, road)
+
+
+@pytest.mark.parametrize(
+    ("road", "seed"), [(DSP, 31), pytest.param(DSP, 32, marks=pytest.mark.slow)], ids=str
+)
+def test_machines(road: Road, seed: int, tmp_path: Path) -> None:
+    """The same programs on emulated boards."""
+    machine = require(road.machine)
+    layers, inputs, wanted = program(seed)
+    write_files(tmp_path, emit(lowered(layers, road)), "f")
+    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
+    case = dict(zip(names, inputs, strict=True))
+    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=("-O2", "-ffp-contract=fast")).runs
+    same(list(run.outputs.values()), wanted, road)
