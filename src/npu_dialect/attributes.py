@@ -257,6 +257,18 @@ DOUBLE_BUFFER = Key(
     readers="npu-double-buffer",
     absent="no request",
 )
+LATE_SUMS = Key(
+    "npu.late_sums",
+    (Place.LOOP,),
+    UNIT,
+    (
+        "with npu.double_buffer: there is memory for three parts of a buffer that a step loads and "
+        "stores, so that it is stored while the next step computes"
+    ),
+    writers="npu-tile-loops",
+    readers="npu-double-buffer",
+    absent="such a buffer has two parts, and its step waits for the store",
+)
 DOUBLE_BUFFERED = Key(
     "npu.double_buffered",
     (Place.LOOP,),

@@ -12,6 +12,8 @@ Level of IR: loops over tiles, before buffers have offsets. It rewrites the loop
                                                 npu.conv2d ins(%a(1)) outs(%b)
 
 Both halves of a double buffer are views of one allocation, twice as long along its outermost axis.
+With `npu.late_sums`, a buffer that is loaded and stored has three parts: the next step's load, this
+step and the last step's store each have one of them.
 (Unrolling the loop by two would save the `mod`, but double the code.) If the loop stores, the
 stores of step i - 1 run while step i computes, and the first step stands in front of the loop.
 Outer loops are rewritten before the loops inside them, which are then rewritten in every copy. A
@@ -35,7 +37,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import DOUBLE_BUFFER, DOUBLE_BUFFERED, NOT_DOUBLE_BUFFERED, RUNS, TILE
+from npu_dialect.attributes import (
+    DOUBLE_BUFFER,
+    DOUBLE_BUFFERED,
+    LATE_SUMS,
+    NOT_DOUBLE_BUFFERED,
+    RUNS,
+    TILE,
+)
 from npu_dialect.dma import WaitOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import AllocOp
@@ -77,12 +86,14 @@ def outermost(loops: list[scf.ForOp]) -> list[scf.ForOp]:
 
 def take_apart(loop: scf.ForOp) -> None:
     """Rewrite a loop so that its steps overlap, or write the reason why that is impossible."""
-    DOUBLE_BUFFER.drop(loop)
+    schedule = None
     try:
         schedule = schedule_of(loop)
     except NotPossible as why:
         NOT_DOUBLE_BUFFERED.set(loop, str(why))
-    else:
+    DOUBLE_BUFFER.drop(loop)
+    LATE_SUMS.drop(loop)
+    if schedule is not None:
         Pipeline(schedule).build()
 
 
@@ -137,7 +148,8 @@ class Pipeline:
         """Build the loads of the first step, the overlapping steps, and the last step's stores."""
         schedule, loop = self.schedule, self.schedule.loop
         for alloc in schedule.buffers:
-            doubled = self.b.insert(AllocOp(twice(memref_type(alloc.buffer))))
+            parts = schedule.parts(alloc)
+            doubled = self.b.insert(AllocOp(times_as_long(memref_type(alloc.buffer), parts)))
             doubled.buffer.name_hint = alloc.buffer.name_hint
             self.doubled[alloc] = doubled.buffer
         last = schedule.rounds - 1
@@ -201,10 +213,10 @@ class Pipeline:
         """
         b, loop = self.b, self.schedule.loop
         values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: b.value(index)}
-        parity = self.parity(index)
-        for alloc in self.schedule.buffers:
-            if any(uses(op, alloc.buffer) for op in ops):
-                values[alloc.buffer] = self.half(alloc, parity)
+        used = [a for a in self.schedule.buffers if any(uses(op, a.buffer) for op in ops)]
+        numbers = {parts: self.part(index, parts) for parts in map(self.schedule.parts, used)}
+        for alloc in used:
+            values[alloc.buffer] = self.view(alloc, numbers[self.schedule.parts(alloc)])
         left: list[Operation] = []
         for op in ops:
             copy = op.clone(values)
@@ -217,20 +229,21 @@ class Pipeline:
                 b.insert(copy)
         return left
 
-    def parity(self, index: Index) -> Index:
-        """The number of the step with induction variable `index`, modulo 2."""
+    def part(self, index: Index, parts: int) -> Index:
+        """The number of the step with induction variable `index`, modulo `parts`."""
         b, schedule = self.b, self.schedule
         number = b.sub(index, schedule.first)
         if isinstance(number, int):
-            return number // schedule.step % 2
+            return number // schedule.step % parts
         if schedule.step != 1:
             number = b.insert(arith.DivUIOp(b.value(number), b.value(schedule.step))).result
-        return b.insert(arith.RemUIOp(b.value(number), b.value(2)), "half").result
+        hint = "half" if parts == 2 else "part"
+        return b.insert(arith.RemUIOp(b.value(number), b.value(parts)), hint).result
 
-    def half(self, alloc: AllocOp, parity: Index) -> SSAValue:
-        """A view of one half of a double buffer: the first one for parity 0."""
+    def view(self, alloc: AllocOp, part: Index) -> SSAValue:
+        """A view of one part of a double buffer: the first one for number 0."""
         source, shape = self.doubled[alloc], memref_type(alloc.buffer).get_shape()
-        first: Sequence[Index] = [self.b.mul(parity, shape[0]), *[0] * (len(shape) - 1)]
+        first: Sequence[Index] = [self.b.mul(part, shape[0]), *[0] * (len(shape) - 1)]
         type_ = memref.SubviewOp.infer_result_type(
             memref_type(source), first, shape, [1] * len(shape)
         )
@@ -238,10 +251,11 @@ class Pipeline:
         return self.b.insert(op, alloc.buffer.name_hint).result
 
 
-def twice(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
-    """The type of a buffer twice as long along its outermost axis."""
+def times_as_long(type_: MemRefType[Attribute], parts: int) -> MemRefType[Attribute]:
+    """The type of a buffer `parts` times as long along its outermost axis."""
     first, *others = type_.get_shape()
-    return MemRefType(type_.element_type, [2 * first, *others], type_.layout, type_.memory_space)
+    shape = [parts * first, *others]
+    return MemRefType(type_.element_type, shape, type_.layout, type_.memory_space)
 
 
 def uses(op: Operation, value: SSAValue) -> bool:

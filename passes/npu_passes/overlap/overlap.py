@@ -15,13 +15,15 @@ conditions are checked:
 - no load reads what an earlier step stores, and nothing else uses the map that a delayed store
   writes.
 
-The store of a buffer that is also loaded (a tile of sums) is not delayed: one half of the buffer
-belongs to this step, the other one to the load for the next step.
+The store of a buffer that is also loaded (a tile of sums) is delayed only with `npu.late_sums`. Of
+two parts, one belongs to this step and the other one to the load for the next step. A third part
+holds what the last step has computed, until it is stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
@@ -30,6 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, is_side_effect_free
 from xdsl.utils.hints import isa
 
+from npu_dialect.attributes import LATE_SUMS
 from npu_dialect.dma import StartOp, WaitOp
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.sram import AllocOp
@@ -68,10 +71,29 @@ class Schedule:
     stores: tuple[Operation, ...]
     buffers: tuple[AllocOp, ...]
     """The buffers that become double buffers, in the order of the transfers."""
+    late: frozenset[AllocOp] = frozenset()
+    """Those among them that are loaded and stored a step later."""
+
+    def parts(self, alloc: AllocOp) -> int:
+        """How many steps have tiles in a buffer at one time."""
+        return min(3 if alloc in self.late else 2, self.rounds)
 
 
 def schedule_of(loop: scf.ForOp) -> Schedule:
     """How the steps of a loop can overlap.
+
+    With `npu.late_sums`, stores of buffers that are also loaded are delayed if they can be.
+
+    Raises: NotPossible if a condition does not hold; the message says which.
+    """
+    if LATE_SUMS.is_on(loop):
+        with suppress(NotPossible):
+            return schedule_with(loop, late_sums=True)
+    return schedule_with(loop, late_sums=False)
+
+
+def schedule_with(loop: scf.ForOp, *, late_sums: bool) -> Schedule:
+    """How the steps of a loop can overlap; `late_sums`: with delayed stores of all buffers.
 
     Raises: NotPossible if a condition does not hold; the message says which.
     """
@@ -80,7 +102,11 @@ def schedule_of(loop: scf.ForOp) -> Schedule:
     transfers = tuple(transfers_of(body))
     loads = [each for each in transfers if is_load(each.start)]
     loaded = {each.alloc for each in loads}
-    stores = [each for each in transfers if not is_load(each.start) and each.alloc not in loaded]
+    stores = [
+        each
+        for each in transfers
+        if not is_load(each.start) and (late_sums or each.alloc not in loaded)
+    ]
     moved = [*loads, *stores]
     if not moved:
         raise NotPossible("it has no transfers of its own")
@@ -101,6 +127,7 @@ def schedule_of(loop: scf.ForOp) -> Schedule:
         with_addresses(body, rest, anything=True),
         with_addresses(body, [op for each in stores for op in (each.start, each.wait)]),
         buffers,
+        frozenset(each.alloc for each in stores if each.alloc in loaded),
     )
 
 

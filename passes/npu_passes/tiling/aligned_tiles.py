@@ -38,7 +38,7 @@ def in_whole_blocks(op: Operation, staging: Staging, block: int, alignment: int)
     if sizes == dict(cut.sizes):
         return staging
     for stage in stages_of(op, off_chip, alignment):
-        if stage.staging(cut, double=staging.double_buffer) == staging:
+        if stage.staging(cut, double=staging.double_buffer, late=staging.late) == staging:
             smaller = Cut.of(cut.space, sizes, cut.order)
-            return stage.staging(smaller, double=staging.double_buffer)
+            return stage.staging(smaller, double=staging.double_buffer, late=staging.late)
     return staging

@@ -32,12 +32,13 @@ from npu_plans.tiles.tile_search import SearchOptions, Tiling, search
 class TileOptions:
     """How tiles are chosen: with `sizes` (rows, columns, in, out) by hand, else by the search.
 
-    `double_buffer`: whether tiles may have two buffers.
+    `double_buffer`: whether tiles may have two buffers. `block_size`: rows and columns of a block.
     """
 
     search: SearchOptions = field(default_factory=SearchOptions)
     sizes: tuple[int, ...] = ()
     double_buffer: bool = True
+    block_size: int = 1
 
 
 @dataclass(frozen=True)
@@ -102,17 +103,27 @@ def searched(
     single = replace(wanted, stationary="all-single")
     for each in (wanted, single) if options.double_buffer else (single,):
         try:
-            return choice_of(op, space, search(shape, room, costs(machine), each))
+            cost = costs(machine, element_bytes(memref_type(op.input)))
+            return choice_of(op, space, search(shape, room, cost, each))
         except TilingError:
             continue
     return None
 
 
-def costs(machine: Machine) -> DmaCosts:
-    """C, p and t of a machine (paper 004); if all are 0, each transfer costs 1 and nothing else."""
-    if machine.dma_setup == machine.dma_jump == machine.dma_element == 0:
+def costs(machine: Machine, width: int) -> DmaCosts:
+    """C, p and t of a machine (paper 004), for elements of `width` bytes.
+
+    Without them they follow from its cycles; without these, each transfer costs 1.
+    """
+    if machine.dma_setup or machine.dma_jump or machine.dma_element:
+        return DmaCosts(machine.dma_setup, machine.dma_jump, machine.dma_element)
+    if not machine.dma_bytes_per_cycle:
         return DmaCosts(1, 0, 0)
-    return DmaCosts(machine.dma_setup, machine.dma_jump, machine.dma_element)
+    # Integers, as their sums are exact.
+    element = width / machine.dma_bytes_per_cycle
+    unit = element.denominator
+    setup, jump = machine.dma_setup_cycles, machine.dma_jump_cycles
+    return DmaCosts(setup * unit, jump * unit, element.numerator)
 
 
 def choice_of(op: Linear, space: Space, found: Tiling) -> Choice:

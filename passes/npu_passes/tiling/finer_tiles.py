@@ -8,19 +8,21 @@ An analysis: nothing is changed. It needs the numbers of time of the machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.tiling.stage import Stage, Staging, operand_moves
-from npu_plans.tiles.nest_time import Moved, Rates, exposed, nest_cycles
+from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
+from npu_passes.tiling.stage import Stage, Staging, operand_moves, stored_in_place
+from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
 from npu_plans.tiles.operand_regions import Cut, Space
+from npu_plans.transfers.runs import merged_runs
 
 COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of tiles along a loop that are tried."""
@@ -28,36 +30,64 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 GAIN = Fraction(199, 200)
 """Finer tiles are taken if they need less than this share of the time."""
 
+WEIGHT = Fraction(1, 4)
+"""The share of the time of bare bytes that counts again. Among tiles that take about as long, those
+are better that let most bytes run beside computing: the layers around them want the bus, too."""
+
 
 def finer(
-    stage: Stage, found: Staging, machine: Machine, free: int, *, within: bool = False
+    stage: Stage,
+    found: Staging,
+    machine: Machine,
+    free: int,
+    *,
+    within: bool = False,
+    block: int = 1,
 ) -> Staging:
     """The fastest choice that moves no more bytes than `found` and fits into `free` bytes.
 
-    With `within`, each of its tiles lies within a tile of `found`. It is `found` itself if the
+    With `within`, each of its tiles lies within a tile of `found`. No tile has less than `block`
+    rows or columns, which would cut blocks (`aligned_tiles.py`). It is `found` itself if the
     machine does not say how long things take, or if no other choice is clearly faster.
     """
     if not machine.dma_bytes_per_cycle:
         return found
-    rates = Rates(machine.dma_setup_cycles, machine.dma_bytes_per_cycle)
+    rates = Rates(
+        machine.dma_setup_cycles,
+        machine.dma_jump_cycles,
+        machine.dma_bytes_per_cycle,
+        machine.dma_channels,
+    )
 
     def cycles(staging: Staging) -> Fraction:
         steps = staging.cut.steps(staging.cut.order)
         compute = compute_cycles(stage.op, staging.cut, machine)
-        return nest_cycles(compute, steps, parts_of(stage.op, staging), rates)
+        parts = tuple(parts_of(stage.op, staging))
+        bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
+        return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare
 
     best, least = found, GAIN * cycles(found)
-    for start in (found.cut,) if within else (None, found.cut):
-        for cut in cuts_of(stage.space, start):
-            tried = stage.staging(cut, double=True)
-            if tried.footprint <= free and tried.bytes <= found.bytes:
-                needed = cycles(tried)
-                if needed < least:
-                    best, least = tried, needed
+    starts = (found.cut,) if within else (None, found.cut)
+    cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block))
+    for tried in ways(stage, found.cut, cuts):
+        if tried.footprint <= free and tried.bytes <= found.bytes:
+            needed = cycles(tried)
+            if needed < least:
+                best, least = tried, needed
     return best
 
 
-def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
+def ways(stage: Stage, first: Cut, others: Iterable[Cut]) -> Iterator[Staging]:
+    """The tiles of `others`, with two copies of all that moves; and all tiles with late stores."""
+    if stage.has_late(first):
+        yield stage.staging(first, double=True, late=True)
+    for cut in others:
+        yield stage.staging(cut, double=True)
+        if stage.has_late(cut):
+            yield stage.staging(cut, double=True, late=True)
+
+
+def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:
     """The whole layer cut along one loop; or the tiles of `start`, cut along one of its loops.
 
     Loops whose tiles would each be code of their own are not cut.
@@ -69,21 +99,34 @@ def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
         if start is not None and loop.name not in start.order:
             continue
         tried = dict.fromkeys(-(-loop.extent // count) for count in COUNTS)
-        for size in (each for each in tried if each < sizes[loop.name]):
+        least = block if loop.name in (ROWS, COLUMNS) else 1
+        for size in (each for each in tried if least <= each < sizes[loop.name]):
             yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
 
 
-def parts_of(op: Operation, staging: Staging) -> Iterator[tuple[Moved, Moved]]:
-    """For each tile buffer all that is moved through it, and what nothing hides of that."""
+def parts_of(op: Operation, staging: Staging) -> Iterator[Through]:
+    """What is moved through each tile buffer, and how much of that hides."""
     cut = staging.cut
     entries = cut.steps(cut.order[:-1])
     if cut.order:
         entries *= len(cut.segments(cut.order[-1]))
     for buffer in staging.buffers:
-        for index, moves in operand_moves(op, cut, buffer.operands, whole=buffer.whole):
+        in_place = 0 if staging.late else stored_in_place(op, cut, buffer.operands)
+        for index, moves, stored in operand_moves(op, cut, buffer.operands, whole=buffer.whole):
+            tile = tile_of(op.operands[index], buffer.shape)
             size = element_bytes(memref_type(op.operands[index]))
-            moved = Moved(moves.transfers, moves.elements * size)
-            yield moved, exposed(moved, prod(buffer.shape) * size, buffer.copies, entries)
+            moved = Moved(moves.transfers, moves.elements * size, moves.transfers * tile.runs)
+            at_once = in_place if stored else 0
+            yield through(moved, tile, buffer.copies, entries, at_once)
+
+
+def tile_of(value: SSAValue, shape: Sequence[int]) -> Moved:
+    """The transfer between a tile of this shape, which is contiguous, and a map off the chip."""
+    type_ = memref_type(value)
+    size, steps = element_bytes(type_), [step or 0 for step in type_.get_strides() or ()]
+    own = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    runs = merged_runs(shape, own, steps, size)
+    return Moved(1, prod(shape) * size, prod(axis.count for axis in runs.axes))
 
 
 def compute_cycles(op: Operation, cut: Cut, machine: Machine) -> Fraction:

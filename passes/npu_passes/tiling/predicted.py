@@ -33,7 +33,7 @@ def moved_by(op: Operation, staging: Staging) -> OperandTraffic:
     """The transfers, runs, elements and bytes that one run of a staged layer moves."""
     transfers, jumps, elements, size = 0, 0, 0, 0
     for buffer in staging.buffers:
-        for index, moves in operand_moves(op, staging.cut, buffer.operands, whole=buffer.whole):
+        for index, moves, _ in operand_moves(op, staging.cut, buffer.operands, whole=buffer.whole):
             value = op.operands[index]
             tiles, runs = (1, 1) if buffer.whole else tiles_and_runs(staging.cut, index, value)
             transfers += moves.transfers

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -31,8 +32,8 @@ from npu_plans.tiles.operand_regions import Along, Cut, Loop, Moves, Space
 class Buffer:
     """A tile buffer: the indices of the operands that share it, its shape, bytes and copies.
 
-    `bytes` are those of one copy; a double buffer has two copies. A `whole` buffer holds all of its
-    operand, which is loaded once.
+    `bytes` are those of one copy; a double buffer has two copies, one of sums may have three. A
+    `whole` buffer holds all of its operand, which is loaded once.
     """
 
     operands: tuple[int, ...]
@@ -57,12 +58,28 @@ class Staging:
     bytes: int
     sums: Buffer | None = None
     """The buffer of the sums of a convolution whose pool is taken apart (`pool_apart.py`)."""
+    late: bool = False
+    """Whether a tile that is loaded and stored in the innermost loop is stored a step later, while
+    the next one is loaded into a third copy."""
 
     @property
     def footprint(self) -> int:
         """Bytes on chip of all copies of the buffers, and of the sums."""
-        sums = 0 if self.sums is None else self.sums.bytes
-        return sums + sum(buffer.bytes * buffer.copies for buffer in self.buffers)
+        return sum(self.allocated)
+
+    @property
+    def allocated(self) -> tuple[int, ...]:
+        """Bytes on chip of each buffer with all its copies, and of the sums."""
+        sums = () if self.sums is None else (self.sums.bytes,)
+        return (*(buffer.bytes * buffer.copies for buffer in self.buffers), *sums)
+
+
+class OperandMoves(NamedTuple):
+    """What is moved of one operand: loaded, or `stored`."""
+
+    operand: int
+    moves: Moves
+    stored: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,16 +98,21 @@ class Stage:
     alignment: int
     sums: tuple[Along, ...] = ()
 
-    def buffer(self, cut: Cut, operands: tuple[int, ...], *, double: bool) -> Buffer:
+    def buffer(
+        self, cut: Cut, operands: tuple[int, ...], *, double: bool, late: bool = False
+    ) -> Buffer:
         """The buffer that `operands` share, for tiles `cut`.
 
-        With `double` it has two copies if its tile changes in the innermost loop.
+        With `double` it has two copies if its tile changes in the innermost loop. With `late`, one
+        that is stored, too, has three copies, but no more than the loop has steps.
         """
         value, first = self.op.operands[operands[0]], operands[0]
         is_whole = first in self.whole
         shape = shape_of(value) if is_whole else cut.shape(first)
         changes = bool(cut.order) and cut.order[-1] in cut.indexing(first)
         copies = 2 if double and changes and not is_whole else 1
+        if copies == 2 and late and stored_in_place(self.op, cut, operands):
+            copies = min(3, max(2, *(each.runs for each in cut.segments(cut.order[-1]))))
         return Buffer(operands, shape, self.bytes(shape, value), copies, is_whole)
 
     def bytes(self, shape: Sequence[int], value: SSAValue) -> int:
@@ -106,22 +128,37 @@ class Stage:
         shape = cut.largest(self.sums)
         return Buffer((last,), shape, self.bytes(shape, self.op.operands[last]), 1, whole=False)
 
-    def staging(self, cut: Cut, *, double: bool) -> Staging:
-        """Buffers and traffic for tiles `cut`; `double` asks for double buffers where they help."""
+    def staging(self, cut: Cut, *, double: bool, late: bool = False) -> Staging:
+        """Buffers and traffic for tiles `cut`.
+
+        `double` asks for double buffers, and `late` for a third copy of tiles of sums, where they
+        help.
+        """
         double = double and self.overlaps(cut)
-        buffers = tuple(self.buffer(cut, operands, double=double) for operands in self.staged)
-        moves = [(index, moved) for group in self.staged for index, moved in self.moves(cut, group)]
+        late = late and double and self.has_late(cut)
+        buffers = tuple(
+            self.buffer(cut, operands, double=double, late=late) for operands in self.staged
+        )
+        moves = [each for operands in self.staged for each in self.moves(cut, operands)]
         return Staging(
             cut,
             buffers,
             double,
-            sum(moved.transfers for _, moved in moves),
+            sum(each.moves.transfers for each in moves),
             sum(
-                moved.elements * element_bytes(memref_type(self.op.operands[index]))
-                for index, moved in moves
+                each.moves.elements * element_bytes(memref_type(self.op.operands[each.operand]))
+                for each in moves
             ),
             self.sums_buffer(cut),
+            late,
         )
+
+    def has_late(self, cut: Cut) -> bool:
+        """Whether the innermost loop loads tiles into a buffer and stores them from there."""
+        last = len(self.op.operands) - 1
+        if not cut.order or cut.order[-1] not in cut.indexing(last):
+            return False
+        return any(stored_in_place(self.op, cut, operands) for operands in self.staged)
 
     def overlaps(self, cut: Cut) -> bool:
         """Whether the innermost loop becomes an `scf.for` in which some tile is moved."""
@@ -133,25 +170,25 @@ class Stage:
             if operands[0] not in self.whole
         )
 
-    def moves(self, cut: Cut, operands: tuple[int, ...]) -> Iterator[tuple[int, Moves]]:
+    def moves(self, cut: Cut, operands: tuple[int, ...]) -> Iterator[OperandMoves]:
         """What moves through the buffer that `operands` share, operand by operand."""
         return operand_moves(self.op, cut, operands, whole=operands[0] in self.whole)
 
 
 def operand_moves(
     op: Operation, cut: Cut, operands: tuple[int, ...], *, whole: bool
-) -> Iterator[tuple[int, Moves]]:
+) -> Iterator[OperandMoves]:
     """What moves through one buffer: an input is loaded, the destination stored and read back."""
     last = len(cut.space.operands) - 1
     first = operands[0]
     if whole:
-        yield first, Moves(1, prod(shape_of(op.operands[first])))
+        yield OperandMoves(first, Moves(1, prod(shape_of(op.operands[first]))))
         return
     if first != last:
-        yield first, cut.loads(first)
+        yield OperandMoves(first, cut.loads(first))
     if operands[-1] == last:
-        yield last, cut.loads(last)
-        yield last, reread(op, cut)
+        yield OperandMoves(last, cut.loads(last), stored=True)
+        yield OperandMoves(last, reread(op, cut))
 
 
 def reread(op: Operation, cut: Cut) -> Moves:
@@ -162,6 +199,14 @@ def reread(op: Operation, cut: Cut) -> Moves:
     if accumulates(op):
         return cut.loads(len(cut.space.operands) - 1)
     return cut.rereads()
+
+
+def stored_in_place(op: Operation, cut: Cut, operands: tuple[int, ...]) -> int:
+    """How many tiles are stored from the buffer that `operands` share, and were loaded into it."""
+    last = len(cut.space.operands) - 1
+    if operands[-1] != last:
+        return 0
+    return (reread(op, cut) if operands[0] == last else cut.loads(last)).transfers
 
 
 def off_chip_operands(op: Operation) -> set[SSAValue]:

@@ -140,7 +140,7 @@ def chosen(
     as_asked = search.model == "paper" or search.minimize == "cost" or not options.double_buffer
     if found is None or as_asked:
         return found
-    return finer(stage, found, machine, free, within=groups)
+    return finer(stage, found, machine, free, within=groups, block=options.block_size)
 
 
 def least_moved(

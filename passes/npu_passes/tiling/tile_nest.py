@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from npu_dialect.attributes import DOUBLE_BUFFER, RUNS
+from npu_dialect.attributes import DOUBLE_BUFFER, LATE_SUMS, RUNS
 from npu_dialect.computing import accumulates, computation_of, is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
@@ -140,6 +140,8 @@ class Nest:
                 loop = index.owner.parent_op()
                 assert loop is not None
                 DOUBLE_BUFFER.set(loop, True)
+                if self.staging.late:
+                    LATE_SUMS.set(loop, True)
             inner.inside({**tile, name: TilePosition(segment, index)}, level)
             return ()
 

@@ -3,57 +3,119 @@
 load | load    load    load              The transfers of the innermost loop run while it
      | tile 0  tile 1  tile 2  tile 3    computes, but for the first load and the last store
                                  | store each time that the loop begins anew.
+
+A tile that is loaded into a buffer of two parts, and stored from there, is stored before the next
+step begins: with three parts, it is stored while that step computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Some transfers and the bytes that they move, all together."""
+    """Some transfers, and the bytes and contiguous runs of bytes that they move, all together."""
 
-    transfers: int
-    bytes: int
+    transfers: int = 0
+    bytes: int = 0
+    runs: int = 0
+
+    def times(self, count: int) -> Moved:
+        """As many of them."""
+        return Moved(count * self.transfers, count * self.bytes, count * self.runs)
+
+    def but(self, other: Moved) -> Moved:
+        """What is left without some of them."""
+        return Moved(
+            self.transfers - other.transfers, self.bytes - other.bytes, self.runs - other.runs
+        )
+
+    def first(self, other: Moved) -> Moved:
+        """As many of them as `other` has, which may have more."""
+        return Moved(
+            min(self.transfers, other.transfers),
+            min(self.bytes, other.bytes),
+            min(self.runs, other.runs),
+        )
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Cycles to start a transfer, and bytes that move in a cycle."""
+    """What transfers take.
+
+    `setup` and `jump`: cycles of the start of a transfer, and of a jump to its next run, on one of
+    `channels` channels. `bytes`: what crosses the bus in a cycle, which all channels share.
+    """
 
     setup: int
+    jump: int
     bytes: Fraction
+    channels: int = 1
+
+    def latency(self, moved: Moved) -> int:
+        """How long some transfers take before their data cross the bus, one after the other."""
+        return moved.transfers * self.setup + (moved.runs - moved.transfers) * self.jump
+
+    def data(self, moved: Moved) -> Fraction:
+        """How long the data of some transfers cross the bus."""
+        return moved.bytes / self.bytes
 
     def cycles(self, moved: Moved) -> Fraction:
         """How long some transfers take, one after the other."""
-        return moved.transfers * self.setup + moved.bytes / self.bytes
+        return self.latency(moved) + self.data(moved)
 
 
-def exposed(moved: Moved, tile: int, copies: int, entries: int) -> Moved:
-    """What nothing hides of the transfers through a tile buffer of `tile` bytes.
+@dataclass(frozen=True)
+class Through:
+    """What is moved through a tile buffer in one direction.
 
-    `copies`: of the buffer; with one copy, nothing is hidden. `entries`: how often a loop over
-    innermost tiles begins.
+    `beside`: while layers compute. `behind`: in a step of its own, once it has computed. `alone`:
+    while nothing computes.
+    """
+
+    beside: Moved = Moved()
+    behind: Moved = Moved()
+    alone: Moved = Moved()
+
+
+def through(moved: Moved, tile: Moved, copies: int, entries: int, at_once: int = 0) -> Through:
+    """What hides of some transfers through a tile buffer; `tile` is one of them.
+
+    `copies`: of the buffer; with one copy, nothing hides. `entries`: how often a loop over
+    innermost tiles begins. `at_once`: how many of the transfers are waited for in their own step,
+    as those that store a tile from the part into which it was loaded.
     """
     if copies == 1:
-        return moved
-    return Moved(min(entries, moved.transfers), min(entries * tile, moved.bytes))
+        return Through(alone=moved)
+    behind = moved.first(tile.times(at_once))
+    left = moved.but(behind)
+    alone = left.first(tile.times(entries))
+    return Through(left.but(alone), behind, alone)
 
 
-def nest_cycles(
-    compute: Fraction, steps: int, parts: Iterable[tuple[Moved, Moved]], rates: Rates
-) -> Fraction:
+def nest_cycles(compute: Fraction, steps: int, parts: Sequence[Through], rates: Rates) -> Fraction:
     """The cycles of a nest whose layers compute for `compute` cycles in all, in `steps` steps.
 
-    `parts`: for each tile buffer all that is moved through it, and what is exposed of that. All
-    buffers share one bus. Nothing is loaded while the last step computes.
+    `parts`: what is moved through each tile buffer, in the order in which a step starts it. Nothing
+    is loaded while the last step computes.
     """
-    hidden, waited = Fraction(), Fraction()
-    for moved, bare in parts:
-        waited += rates.cycles(bare)
-        hidden += rates.cycles(moved) - rates.cycles(bare)
     last = compute / steps
-    return max(compute - last, hidden) + waited + last
+    core = compute - last + sum(rates.latency(each.behind) for each in parts)
+    waited = sum((rates.data(each.behind) + rates.cycles(each.alone) for each in parts), Fraction())
+    return max(core, beside_cycles((each.beside for each in parts), rates)) + waited + last
+
+
+def beside_cycles(parts: Iterable[Moved], rates: Rates) -> Fraction:
+    """How long transfers take of which each step starts one of each part.
+
+    Those of a step prepare at the same time, each on a channel; then they have the bus in turn. If
+    there are more of them than channels, they take at least the time of all channels.
+    """
+    bus, channels = Fraction(), Fraction()
+    for moved in parts:
+        bus = max(bus, Fraction(rates.latency(moved))) + rates.data(moved)
+        channels += rates.cycles(moved)
+    return max(bus, channels / rates.channels)

@@ -30,6 +30,13 @@ class Case:
     in_body: bool
     shifted: bool
     """Whether each tile is a view of a larger buffer."""
+    late: bool = False
+    """Whether there is room to store a tile of sums a step later."""
+
+    @property
+    def request(self) -> str:
+        """The attributes of a loop that asks for double buffers."""
+        return "{npu.double_buffer, npu.late_sums}" if self.late else "{npu.double_buffer}"
 
     @property
     def height(self) -> int:
@@ -47,7 +54,7 @@ class Case:
         lines += [f"%r = arith.muli %i, %c{self.rows} : index"]
         lines += self.buffers() if self.in_body else []
         lines += self.body()
-        lines += ["} {npu.double_buffer}" if self.outer else "}", "func.return"]
+        lines += [f"}} {self.request}" if self.outer else "}", "func.return"]
         return "\n".join(
             [
                 f"func.func @f(%x : memref<{shape}, #npu.dram> {{dram.input}},",
@@ -168,7 +175,7 @@ class Case:
 
     def inside(self, lines: list[str], first: str) -> list[str]:
         """A loop over channels."""
-        end = "} {npu.double_buffer}" if self.inner else "}"
+        end = f"}} {self.request}" if self.inner else "}"
         return [f"scf.for %c = {first} to %c{self.channels} step %c1 {{", *lines, end]
 
     def relu(self, source: str, target: str, channels: int) -> str:
@@ -203,4 +210,5 @@ CASES = st.builds(
     inner=st.booleans(),
     in_body=st.booleans(),
     shifted=st.booleans(),
+    late=st.booleans(),
 )

@@ -6,24 +6,35 @@ gives wrong results.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.ir import Operation
 from xdsl.parser import Parser
 
 from helpers.tiles.loops_of_tiles import CASES, Case
-from npu_dialect.attributes import ARENA, DOUBLE_BUFFER, DOUBLE_BUFFERED, NOT_DOUBLE_BUFFERED
-from npu_dialect.dma import DMA, StartOp, TokenType
+from npu_dialect.attributes import (
+    ARENA,
+    DOUBLE_BUFFER,
+    DOUBLE_BUFFERED,
+    LATE_SUMS,
+    NOT_DOUBLE_BUFFERED,
+)
+from npu_dialect.dma import DMA, StartOp, TokenType, WaitOp
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import NPU
+from npu_dialect.npu.layers import ReluOp
 from npu_dialect.sram import SRAM
 from npu_passes.overlap.double_buffer import DoubleBufferPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 
 PLAIN = Case("relu", 0, 1, 4, 2, 3, 2, True, True, False, False)
+IN_PLACE = Case("place", 0, 1, 5, 2, 3, 2, True, True, False, False, late=True)
 
 
 def parsed(text: str) -> tuple[Context, ModuleOp]:
@@ -55,6 +66,7 @@ def attributes(module: ModuleOp) -> list[str]:
 @settings(max_examples=50, deadline=None)
 @given(case=CASES)
 @example(case=PLAIN)
+@example(case=IN_PLACE)
 def test_same_results(case: Case) -> None:
     context, module = parsed(case.text())
     expected = result(module, case)
@@ -72,6 +84,7 @@ def test_what_asks_is_done_or_says_why(case: Case) -> None:
     DoubleBufferPass().apply(context, module)
     found = attributes(module)
     assert DOUBLE_BUFFER.name not in found
+    assert LATE_SUMS.name not in found
     carried = [value for op in module.walk() if isinstance(op, scf.ForOp) for value in op.iter_args]
     assert not any(isinstance(value.type, TokenType) for value in carried)
     if case.outer and case.kind in ("relu", "place") and case.rounds > 3:
@@ -96,6 +109,28 @@ def arena(case: Case, *, double: bool) -> int:
 def test_memory_doubles_and_no_more(kind: str) -> None:
     case = Case(kind, 0, 1, 4, 2, 3, 4, kind == "relu", True, False, False)
     assert arena(case, double=True) == 2 * arena(case, double=False)
+
+
+@pytest.mark.parametrize(("rounds", "parts"), [(2, 2), (3, 3), (5, 3)])
+def test_late_stores_need_a_third_part(rounds: int, parts: int) -> None:
+    late = replace(IN_PLACE, rounds=rounds)
+    assert arena(late, double=True) == parts * arena(late, double=False)
+    assert arena(replace(late, late=False), double=True) == 2 * arena(late, double=False)
+
+
+def is_store(op: Operation) -> bool:
+    return isinstance(op, StartOp) and op.channel.value.data == 3
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_late_stores_run_beside_a_layer(*, late: bool) -> None:
+    context, module = parsed(replace(IN_PLACE, late=late).text())
+    DoubleBufferPass().apply(context, module)
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    steps = [op for op in loop.body.block.ops if isinstance(op, StartOp | ReluOp | WaitOp)]
+    kinds = ["store" if is_store(op) else op.name for op in steps]
+    rest = ["npu.relu", "dma.wait", "dma.wait"] if late else ["dma.wait", "dma.wait"]
+    assert kinds == ["dma.start", *([] if late else ["npu.relu"]), "store", *rest]
 
 
 def test_transfers_are_as_many() -> None:

@@ -92,11 +92,15 @@ def test_the_model_of_flownet_s_moves_what_was_predicted(tmp_path: Path) -> None
     TARGET.set(module, TargetAttr.of(Machine.load("zynq7020")))
     passes, _, _ = PIPELINES[OFF_CHIP].text.partition(",npu-outline-layers")
     before, _, behind = passes.partition(",npu-double-buffer")
+    placed, _, behind = behind.partition(",npu-prefetch")
     through(module, before)
     said = predicted(module)
-    through(module, f"npu-double-buffer{behind}")
-    assert counted(module) == said
+    through(module, f"npu-double-buffer{placed}")
+    prefetched = module.clone()
+    through(prefetched, f"npu-prefetch{behind}")
+    assert counted(module) == counted(prefetched) == said
     assert mark_layers(module) == list(said) == [layer.name for layer in LAYERS]
+    through(module, behind.removeprefix(","))
     without_arithmetic(module)
     ends = [shapes_of(LAYERS[0])[0], shapes_of(LAYERS[-1])[3]]
     ran, _ = run(emit(module, weights="bin"), floats(ends))

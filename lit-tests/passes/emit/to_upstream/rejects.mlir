@@ -144,3 +144,12 @@ func.func private @npu_transfer_wait(%a: i32) {
 // CHECK: memref.global: xDSL prints more than 100 i1 as a byte each, upstream reads bits; expected i8
 "memref.global"() <{sym_name = "short", type = memref<3xi1>, initial_value = dense<[true, false, true]> : tensor<3xi1>, sym_visibility = "private", constant}> : () -> ()
 "memref.global"() <{sym_name = "long", type = memref<120xi1>, initial_value = dense<"0xFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFFFF00FFFF"> : tensor<120xi1>, sym_visibility = "private", constant}> : () -> ()
+
+// -----
+// Both spaces would be the default one.
+// CHECK: memref.dma_start moves between two memory spaces; expected sram-space and dram-space to differ
+func.func @engine(%x: memref<4xf32, #npu.dram>, %i: index, %tag: memref<1xi32>) {
+  %a = memref.alloc() {sram.offset = 0 : i64} : memref<4xf32, #npu.sram>
+  "memref.dma_start"(%x, %i, %a, %i, %i, %tag, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1>} : (memref<4xf32, #npu.dram>, index, memref<4xf32, #npu.sram>, index, index, memref<1xi32>, index) -> ()
+  func.return
+}

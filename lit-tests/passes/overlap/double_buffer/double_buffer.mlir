@@ -112,6 +112,74 @@ func.func @sums(%y : memref<3x4x8xf32, #npu.dram>) {
 
 // -----
 
+// With room for three parts, the next step loads one, this step computes in one, the last step's sums leave the third.
+// CHECK-LABEL: func.func @late_sums
+// CHECK: %a = sram.alloc : memref<3x4x8xf32, #npu.sram>
+// CHECK: [[A0:%.*]] = memref.subview %a[0, 0, 0] [1, 4, 8]
+// CHECK: dma.start %{{.*}} to [[A0]]{{.*}} channel 2
+// CHECK: npu.relu
+// CHECK: scf.for %i = %c1{{.*}} to %c4
+// CHECK: [[NEXT:%.*]] = arith.addi %i
+// CHECK: [[PART:%part.*]] = arith.remui [[NEXT]], %c3
+// CHECK: [[A:%.*]] = memref.subview %a{{\[}}[[PART]], 0, 0] [1, 4, 8]
+// CHECK: [[LOAD:%.*]] = dma.start %{{.*}} to [[A]] channel 2
+// CHECK: [[LAST:%.*]] = arith.subi %i
+// CHECK: [[PART:%part.*]] = arith.remui [[LAST]], %c3
+// CHECK: [[A:%.*]] = memref.subview %a{{\[}}[[PART]], 0, 0] [1, 4, 8]
+// CHECK: [[STORE:%.*]] = dma.start [[A]] to %{{.*}} channel 3
+// CHECK: [[PART:%part.*]] = arith.remui %i, %c3
+// CHECK: [[A:%.*]] = memref.subview %a{{\[}}[[PART]], 0, 0] [1, 4, 8]
+// CHECK: npu.relu ins([[A]]
+// CHECK-NEXT: dma.wait [[LOAD]]
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK-NEXT: } {npu.double_buffered}
+func.func @late_sums(%y : memref<5x4x8xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %a = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  scf.for %i = %c0 to %c5 step %c1 {
+    %rows = memref.subview %y[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<5x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %rows to %a channel 2 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x4x8xf32, #npu.sram>) outs(%a : memref<1x4x8xf32, #npu.sram>)
+    %s = dma.start %a to %rows channel 3 : memref<1x4x8xf32, #npu.sram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    dma.wait %s
+  } {npu.double_buffer, npu.late_sums}
+  func.return
+}
+
+// -----
+
+// The step reads what it has stored: the store is done in its step, as without room for three parts.
+// CHECK-LABEL: func.func @not_late
+// CHECK: %a = sram.alloc : memref<2x4x8xf32, #npu.sram>
+// CHECK: scf.for
+// CHECK: [[LOAD:%.*]] = dma.start %{{.*}} channel 2
+// CHECK: [[STORE:%.*]] = dma.start %{{.*}} channel 3
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK-NEXT: test.op
+// CHECK-NEXT: dma.wait [[LOAD]]
+// CHECK-NEXT: } {npu.double_buffered}
+func.func @not_late(%y : memref<3x4x8xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %part = memref.subview %y[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<3x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %part to %a channel 2 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x4x8xf32, #npu.sram>) outs(%a : memref<1x4x8xf32, #npu.sram>)
+    %s = dma.start %a to %part channel 3 : memref<1x4x8xf32, #npu.sram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    dma.wait %s
+    "test.op"(%a) : (memref<1x4x8xf32, #npu.sram>) -> ()
+  } {npu.double_buffer, npu.late_sums}
+  func.return
+}
+
+// -----
+
 // Two loops share a buffer, and neither wants what the other leaves in it: each gets halves of its own.
 // CHECK-LABEL: func.func @siblings
 // CHECK-NOT: memref<1x4x8xf32, #npu.sram>

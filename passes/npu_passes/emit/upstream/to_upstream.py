@@ -40,8 +40,12 @@ from npu_passes.emit.upstream.transfers import Calls, MemrefTransfers, erase
 from npu_passes.emit.upstream.types import Types
 from npu_passes.emit.upstream.views import Views
 from npu_passes.emit.upstream.words import BUILD, WordBuilder
-from npu_passes.support.loop_builder import LoopBuilder
-from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.support.loop_builder import LoopBuilder, memref_type
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse
+
+SAME_SPACE = (
+    "memref.dma_start moves between two memory spaces; expected sram-space and dram-space to differ"
+)
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,13 @@ class ToUpstreamPass(RefusingPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
+        types = Types.of(self.sram_space, self.dram_space, self.flash_space)
         self.check_options()
         check(op)
+        for start in walk_kind(op, memref.DmaStartOp):
+            ends = (memref_type(start.src), memref_type(start.dest))
+            if len({types.converted(each.memory_space) for each in ends}) == 1:
+                refuse(start, SAME_SPACE)
         functions = {
             each.sym_name.data: each
             for each in op.ops
@@ -73,7 +82,7 @@ class ToUpstreamPass(RefusingPass):
         self.replace_transfers(op, builders)
         hide_declarations(op)
         place_buffers(op, builders)
-        Types.of(self.sram_space, self.dram_space, self.flash_space).convert_all(op)
+        types.convert_all(op)
         declared = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
         for name, function in functions.items():
             drop_casts(function)
@@ -90,10 +99,7 @@ class ToUpstreamPass(RefusingPass):
         if min(numbers) < 0:
             raise Refusal(f"expected memory spaces of at least 0, got {min(numbers)}")
         if self.transfers == "memref" and self.sram_space == self.dram_space:
-            raise Refusal(
-                "memref.dma_start moves between two memory spaces; "
-                "expected sram-space and dram-space to differ"
-            )
+            raise Refusal(SAME_SPACE)
 
     def replace_transfers(self, module: ModuleOp, builders: Mapping[str, LoopBuilder]) -> None:
         """Replace all transfers of a module."""
