@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,14 +17,15 @@ import torch
 import torch.nn.functional as F
 
 from npu_plans.zero_blocks.model import index_bytes
-from npu_train import main
+from npu_tools.exploring import pools
+from npu_train import main, sweep_command
 from npu_train.data import load, together
 from npu_train.loop import seeded
 from npu_train.measure import bytes_as_they_are, moved
 from npu_train.models import ZebraOptions, build
 from npu_train.models.parts import activations
-from npu_train.sweep import Row, exported
-from npu_train.sweep_command import table
+from npu_train.sweep import METHODS, Row, Sweep, exported
+from npu_train.sweep_command import rows_of, sweep_of, table
 
 SRAM = 131072
 SHORT = ["--pretrain", "4", "--epochs", "4", "--images", "5", "--methods", "zebra", "--seeds", "1"]
@@ -47,6 +53,38 @@ def test_two_thresholds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert text.count("\n| 0") == 2
     assert f"{100 * rows[1].reduced:.1f} %, {100 * rows[1].accuracy:.2f} %" in text
     assert text in capsys.readouterr().out
+
+
+class Inline:
+    """A client of Dask that computes in this process."""
+
+    def map(self, work: Callable[[Any], Any], parts: Sequence[Any], **options: Any) -> list[Any]:
+        assert options == {"retries": 2, "pure": False}
+        return [SimpleNamespace(result=partial(work, part)) for part in parts]
+
+
+@contextmanager
+def inline(scheduler: str | None, jobs: int | None) -> Generator[Inline]:
+    assert (scheduler, jobs) == ("tcp://host:1", None)
+    yield Inline()
+
+
+def test_a_scheduler_gets_each_seed_and_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows come in the order of seeds and methods, wherever they are computed."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(pools, "connected", inline)
+    monkeypatch.setattr(sweep_command, "part_of", named)
+    what = sweep_of(sweep_command.argument_parser().parse_args(["--out", "table"]))
+    rows = list(rows_of(what, range(5, 7), 1, "tcp://host:1"))
+    assert [(row.method, row.threshold) for row in rows] == [
+        (method, seed) for seed in (5, 6) for method in METHODS
+    ]
+
+
+def named(part: tuple[Sweep, int]) -> list[Row]:
+    """A row that says which part it is of."""
+    what, seed = part
+    return [Row(what.methods[0], seed, 0.0, 0.0, 0.0, 0)]
 
 
 def test_counters_are_the_formula() -> None:

@@ -61,6 +61,7 @@ def check(model: Path, target: str, pipelines: tuple[str, ...], count: int, seed
         assert not differing, (where, [(rows[point.key][k], expected[k]) for k in differing])
 
 
+@pytest.mark.slow
 def test_rows_of_a_chain(lenet5: Path, target: str) -> None:
     package("pyarrow")
     check(lenet5, target, ("off-chip",), 3, seed=1)

@@ -9,12 +9,14 @@ import pytest
 from xdsl.utils.exceptions import DiagnosticException
 
 from npu_dialect.machine import Machine
+from npu_tools.commands import compile as compile_command
 from npu_tools.commands import explore as command
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.exploring.api import explore
 from npu_tools.exploring.columns import row_of
 from npu_tools.exploring.engine import run
 from npu_tools.exploring.evaluating import Outcome, Stranger, evaluate, outcome
+from npu_tools.exploring.packages import package
 from npu_tools.exploring.points import Point, compiler, imported, toml_of
 from npu_tools.exploring.pools import Here
 from npu_tools.exploring.store import Store
@@ -25,12 +27,12 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
 pytest.importorskip("distributed")
 
-SPACE = ["sram_bytes=600,2K,16K", "dma_bytes_per_cycle=2,4"]
+SPACE = ["sram_bytes=600,4K", "dma_bytes_per_cycle=2,4"]
 
 
 def test_rows_are_those_of_npu_compile(lenet5: Path, target: str) -> None:
     rows = explore(lenet5, SPACE, "cycles,sram_bytes", target=target, plan_as="i8", jobs=0)
-    assert len(rows) == 3 * 2
+    assert len(rows) == 2 * 2
     assert rows["key"].is_unique
     machine = lenet5.parent / "one.toml"
     for _, row in rows[rows.dma_bytes_per_cycle == 4].iterrows():
@@ -177,6 +179,33 @@ def test_the_command_prints_the_front(
     again = capsys.readouterr().out.splitlines()
     assert ": 0 computed, 0 the same as another one, " in again[0]
     assert again[1:] == first, "the same seed proposes the same points"
+
+
+def test_a_report_is_written_when_it_is_asked_for(
+    lenet5: Path, target: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = lenet5.parent / "sweep"
+    space = ["sram_bytes=5000", "strategy=exact"]
+    (row,) = explore(lenet5, space, target=target, plan_as="i8", store=store, jobs=0).to_dict(
+        "records"
+    )
+    asked: list[list[str]] = []
+
+    def compiled(args: list[str]) -> int:
+        asked.append(args)
+        assert Machine.load(args[args.index("--target") + 1]).sram_bytes == 5000
+        return 0
+
+    monkeypatch.setattr(compile_command, "main", compiled)
+    assert main_of("--report", row["key"][:6], "--store", store) == 0
+    path = store / "_reports" / f"{row['key']}.html"
+    assert f"wrote {path}" in capsys.readouterr().out
+    ((model, *options),) = asked
+    assert model == str(lenet5)
+    assert options[options.index("--html") + 1] == str(path)
+    chosen = ["--pipeline", "default", "--strategy", "exact", "--plan-as", "i8"]
+    assert options[options.index("--pipeline") :] == chosen
+    assert len(package("pandas").read_parquet(store)) == 1, "reports do not disturb readers"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,11 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "infinite": lambda size: size < float("inf"),
     "apart": lambda size: (size - 10) - (size - 30),
     "a multiple": lambda size: size // 16 * 16,
+    "a share": lambda size: 700 <= 0.95 * size,
+    "a share of a rest": lambda size: (size - 100) * Fraction(2, 3) + 5 > 400,
+    "twice": lambda size: size * 2 - 3 >= 901,
+    "shares apart": lambda size: 0.3 * size < 0.4 * size - 90,
+    "a share in text": lambda size: f"{0.7 * size}",
     "below": lambda size: 3000 - size,
     "text": lambda size: f"{size} bytes",
     "in numpy": lambda size: (np.array([100, 800]) <= size).tolist(),
@@ -66,6 +71,8 @@ def test_ranges_are_as_wide_as_the_answers_allow() -> None:
         (QUESTIONS["a part of a rest"], 721, None),
         (QUESTIONS["apart"], 0, None),
         (QUESTIONS["text"], 1000, 1000),
+        (QUESTIONS["a share"], 737, None),
+        (QUESTIONS["twice"], 452, None),
         (QUESTIONS["a multiple"], 992, 1007),
     ):
         _, seen = asked(question, MACHINE)

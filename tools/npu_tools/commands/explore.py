@@ -14,6 +14,8 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -207,7 +209,11 @@ def report(options: argparse.Namespace) -> int:
         make_folders(path.parent)
         dims = [word for each in options.input_dim for word in ("--input-dim", each)]
         where = ["--target", str(target), "-o", folder, "--html", str(path)]
-        return compile.main([str(row["model"]), *where, *arguments_of(row), *dims])
+        with redirect_stdout(StringIO()):
+            code = compile.main([str(row["model"]), *where, *arguments_of(row), *dims])
+    if not code:
+        say(f"wrote {path}")
+    return code
 
 
 def show(rows: Frame, aims: Sequence[Objective], varied: Sequence[str]) -> None:

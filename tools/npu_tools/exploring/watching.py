@@ -14,13 +14,15 @@ number: it costs time, never a wrong result.
 
 from __future__ import annotations
 
+import operator
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import ceil, floor, isinf
 from typing import Any, TypeAlias
 
-from npu_dialect.machine import Machine
+from npu_dialect.machine import MOST, Machine
 
 SRAM = "sram_bytes"
 KEYS = frozenset(each.name for each in fields(Machine))
@@ -118,73 +120,101 @@ class WatchedMachine(Machine):
         return hash(tuple(getattr(self, key) for key in sorted(KEYS)))
 
 
-Step: TypeAlias = tuple[str, int]
+STEPS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": lambda one, other: one + other,
+    "//": lambda one, other: one // other,
+    "*": lambda one, other: one * other,
+}
+
+Number: TypeAlias = int | float | Fraction
+Step: TypeAlias = tuple[str, Any]
 
 
 class Size:
     """A number that grows with the size of the SRAM; comparisons are noted as ranges of the latter.
 
-    `steps`: how it comes from that size: `("+", n)` adds n, `("//", n)` divides by n. It is no
-    `int`: code in C would take its value without a trace.
+    `steps`: how it comes from that size: `("+", n)` adds n, `("//", n)` divides by n, `("*", n)`
+    multiplies by n. It is no `int`: code in C would take its value without a trace.
     """
 
     __slots__ = ("steps", "value", "watch")
     __array_ufunc__ = None
 
-    def __init__(self, watch: Watch, value: int, steps: tuple[Step, ...] = ()) -> None:
+    def __init__(self, watch: Watch, value: Any, steps: tuple[Step, ...] = ()) -> None:
         self.watch, self.value, self.steps = watch, value, steps
 
-    def least_for(self, threshold: int) -> int:
-        """The smallest SRAM for which the number is at least a threshold."""
-        for kind, number in reversed(self.steps):
-            threshold = threshold - number if kind == "+" else threshold * number
-        return threshold
+    def at(self, sram: int) -> Any:
+        """The number for another size of the SRAM."""
+        found: Any = sram
+        for kind, number in self.steps:
+            found = STEPS[kind](found, number)
+        return found
 
-    def reaches(self, other: float | Fraction) -> bool:
-        """Whether the number is at least another one; notes for which sizes that is so."""
+    def first(self, other: Number, strict: bool) -> int:
+        """The smallest SRAM for which the number is at least another one, or above it."""
+        if self.is_scaled:
+            above = operator.gt if strict else operator.ge
+            return bisect_left(range(MOST), True, key=lambda sram: above(self.at(sram), other))
+        least = floor(other) + 1 if strict else ceil(other)
+        for kind, number in reversed(self.steps):
+            least = least - number if kind == "+" else least * number
+        return least
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the number may be a fraction."""
+        return any(kind == "*" for kind, _ in self.steps)
+
+    def holds(self, other: Number, strict: bool) -> bool:
+        """Whether the number is at least another one, or above it; notes for which sizes.
+
+        Raises: Leaked if the watch is over.
+        """
         if isinf(other):
             return other < 0
         if self.watch.is_over:
             raise Leaked(SRAM)
-        threshold = ceil(other)
-        if self.value >= threshold:
-            self.watch.seen.at_least(self.least_for(threshold))
+        first = self.first(other, strict)
+        if self.value > other or (self.value == other and not strict):
+            self.watch.seen.at_least(first)
             return True
-        self.watch.seen.at_most(self.least_for(threshold) - 1)
+        self.watch.seen.at_most(first - 1)
         return False
-
-    def exceeds(self, other: float | Fraction) -> bool:
-        """Whether the number is more than another one."""
-        return other < 0 if isinf(other) else self.reaches(floor(other) + 1)
 
     def apart(self, other: object) -> int | None:
         """How much more the number is than another one, if that is so for all sizes; else None."""
         if not isinstance(other, Size) or base_of(self.steps) != base_of(other.steps):
             return None
-        return self.value - other.value
+        return None if self.is_scaled else self.value - other.value
 
-    def known(self) -> int:
+    def known(self) -> Any:
         """The number itself, of which other sizes of SRAM would give another one.
 
         The range ends where the number changes.
         """
-        self.reaches(self.value)
-        self.reaches(self.value + 1)
+        self.holds(self.value, strict=False)
+        self.holds(self.value, strict=True)
         return self.value
 
-    __index__ = __int__ = known
+    def __index__(self) -> int:
+        """The number itself, where only an integer will do."""
+        return operator.index(self.known())
+
+    def __int__(self) -> int:
+        """The number itself without its fraction."""
+        return int(self.known())
 
     def __ge__(self, other: Any) -> Any:
         """Compare, and note."""
         if (apart := self.apart(other)) is not None:
             return apart >= 0
-        return self.reaches(other) if plain(other) else self.known() >= bare(other)
+        return self.holds(other, strict=False) if plain(other) else self.known() >= bare(other)
 
     def __gt__(self, other: Any) -> Any:
         """Compare, and note."""
         if (apart := self.apart(other)) is not None:
             return apart > 0
-        return self.exceeds(other) if plain(other) else self.known() > bare(other)
+        return self.holds(other, strict=True) if plain(other) else self.known() > bare(other)
 
     def __lt__(self, other: Any) -> Any:
         """Compare, and note."""
@@ -197,7 +227,7 @@ class Size:
     def __eq__(self, other: object) -> Any:
         """Compare, and note."""
         if isinstance(other, int | float | Fraction):
-            return self.reaches(other) and not self.exceeds(other)
+            return self.holds(other, strict=False) and not self.holds(other, strict=True)
         if (apart := self.apart(other)) is not None:
             return apart == 0
         return self.known() == bare(other)
@@ -234,7 +264,15 @@ class Size:
             return self.known() // bare(other)
         return Size(self.watch, self.value // other, (*self.steps, ("//", other)))
 
-    def __neg__(self) -> int:
+    def __mul__(self, other: Any) -> Any:
+        """A number that grows faster or slower."""
+        if not plain(other) or not 0 < other < MOST:
+            return self.known() * bare(other)
+        return Size(self.watch, self.value * other, (*self.steps, ("*", other)))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Any:
         """The number with the other sign, which is known then."""
         return -self.known()
 
@@ -273,7 +311,6 @@ Operator: TypeAlias = Callable[[Any, Any], Any]
 FOLLOWED = ("sub", "floordiv")
 """Operators with a `Size` on the left that are followed."""
 KNOWN: Mapping[str, Operator] = {
-    "mul": lambda one, other: one * other,
     "truediv": lambda one, other: one / other,
     "mod": lambda one, other: one % other,
     "pow": lambda one, other: one**other,
