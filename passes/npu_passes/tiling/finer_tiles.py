@@ -27,16 +27,21 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of tiles along a loop that are tried."""
 
 GAIN = Fraction(199, 200)
-"""Finer tiles are taken if they need less than this share of the time."""
+"""Other tiles are taken if they cost less than this share of the cost."""
+
+BARE = Fraction(1, 8)
+"""The cost of a cycle in which data move and nothing computes, beside the cycle itself. Of tiles
+that are about as fast, those with less of it leave more to transfers of other layers."""
 
 
 def finer(
     stage: Stage, found: Staging, machine: Machine, free: int, *, within: bool = False
 ) -> Staging:
-    """The fastest choice that moves no more bytes than `found` and fits into `free` bytes.
+    """The best choice that moves no more bytes than `found` and fits into `free` bytes.
 
-    With `within`, each of its tiles lies within a tile of `found`. It is `found` itself if the
-    machine does not say how long things take, or if no other choice is clearly faster.
+    It takes little time, and moves few bytes while nothing computes. With `within`, each of its
+    tiles lies within a tile of `found`. It is `found` itself if the machine does not say how long
+    things take, or if no other choice is clearly better.
     """
     if not machine.dma_bytes_per_cycle:
         return found
@@ -47,30 +52,35 @@ def finer(
         machine.dma_channels,
     )
 
-    def cycles(staging: Staging) -> Fraction:
+    def price(staging: Staging) -> Fraction:
+        """The cycles of a choice, and a share of those in which data move and nothing computes."""
         steps = staging.cut.steps(staging.cut.order)
         compute = compute_cycles(stage.op, staging.cut, machine)
-        return nest_cycles(compute, steps, tuple(parts_of(stage.op, staging)), rates)
+        parts = tuple(parts_of(stage.op, staging))
+        bare = sum(each.behind.bytes + each.alone.bytes for each in parts)
+        return nest_cycles(compute, steps, parts, rates) + BARE * bare / rates.bytes
 
-    best, least = found, GAIN * cycles(found)
     starts = (found.cut,) if within else (None, found.cut)
     cuts = (cut for start in starts for cut in cuts_of(stage.space, start))
-    for tried in ways(stage, found.cut, cuts):
-        if tried.footprint <= free and tried.bytes <= found.bytes:
-            needed = cycles(tried)
-            if needed < least:
-                best, least = tried, needed
+    best, least = found, GAIN * price(found)
+    for each in ways(stage, found, cuts, free):
+        if (needed := price(each)) < least:
+            best, least = each, needed
     return best
 
 
-def ways(stage: Stage, first: Cut, others: Iterable[Cut]) -> Iterator[Staging]:
-    """The tiles of `others`, with two copies of all that moves; and all tiles with late stores."""
-    if stage.has_late(first):
-        yield stage.staging(first, double=True, late=True)
-    for cut in others:
-        yield stage.staging(cut, double=True)
-        if stage.has_late(cut):
-            yield stage.staging(cut, double=True, late=True)
+def ways(stage: Stage, found: Staging, cuts: Iterable[Cut], free: int) -> Iterator[Staging]:
+    """The tiles of `found` and `cuts` that fit and move no more bytes, all of them twice on chip.
+
+    Those that are loaded and stored are tried with stores in their step, and with late ones.
+    """
+    for cut in (found.cut, *cuts):
+        plain = stage.staging(cut, double=True)
+        if plain.footprint <= free and plain.bytes <= found.bytes:
+            yield plain
+            late = stage.with_late(plain)
+            if late is not None and late.footprint <= free:
+                yield late
 
 
 def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
