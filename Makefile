@@ -12,10 +12,10 @@ VENV ?= .venv
 XDSL ?= 0.73 0.74
 TESTS ?= lit-tests tests
 ifeq ($(TRAIN),1)
-EXTRAS := test,dev,train
+EXTRAS := test,dev,explore,train
 PACKAGES := "$(TORCH)"
 else
-EXTRAS := test,dev
+EXTRAS := test,dev,explore
 endif
 export PYTHON VENV
 

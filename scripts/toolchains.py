@@ -51,6 +51,8 @@ TOOLS = (
         "picolibc-riscv64-unknown-elf",
         ("riscv64-unknown-elf-gcc", "--specs=picolibc.specs", *HEADER),
     ),
+    Tool("chromium", ("chromium", "--version")),
+    Tool("chromium-driver", ("chromedriver", "--version")),
     Tool(f"mlir-{LLVM}-tools", (f"mlir-opt-{LLVM}", "--version")),
     Tool(f"llvm-{LLVM}", (f"opt-{LLVM}", "--version")),
     Tool(f"clang-{LLVM}", (f"clang-{LLVM}", "--version")),

@@ -206,8 +206,10 @@ class Machine:
         }
 
     @staticmethod
-    def load(name_or_path: str) -> Machine:
+    def load(name_or_path: str, changes: Table | None = None) -> Machine:
         """A machine that ships with the package, or one from a user's `.toml` file.
+
+        `changes` are keys of the file with other values, or tables of some of a key's numbers.
 
         A file with `mac_arrays` describes a neural processor, so it must also have `row_multiple`
         and `column_multiple`.
@@ -216,6 +218,10 @@ class Machine:
             key.
         """
         table = dict(_read(name_or_path))
+        for key, value in (changes or {}).items():
+            held = table.get(key)
+            both = isinstance(held, dict) and isinstance(value, dict)
+            table[key] = {**cast(Table, held), **cast(Table, value)} if both else value
         table.pop(TOOLCHAIN, None)
         for key in ("row_multiple", "column_multiple"):
             if "mac_arrays" in table and key not in table:

@@ -7,10 +7,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -142,6 +145,24 @@ def _number_of(key: str, item: Attribute) -> int | Decimal:
             raise MachineError(f"#npu.target: expected each number of {key} to be an i64 or an f64")
 
 
+Look: TypeAlias = Callable[[Machine], Machine]
+
+_LOOK: ContextVar[Look | None] = ContextVar("npu-machine-seen-by", default=None)
+
+
+@contextmanager
+def seen_by(look: Look) -> Generator[None]:
+    """Let `machine_of` return what `look` makes of a machine, in this thread.
+
+    `look` may return an object of a subclass that notes which numbers are read.
+    """
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
 def machine_of(module: ModuleOp) -> Machine | None:
     """The machine of a module; None if it has no `npu.target`.
 
@@ -153,4 +174,5 @@ def machine_of(module: ModuleOp) -> Machine | None:
         return None
     if not isinstance(target, TargetAttr):
         raise VerifyException(f"expected {TARGET.name} to be an #npu.target<...>, got {target}")
-    return target.to_machine()
+    machine, look = target.to_machine(), _LOOK.get()
+    return machine if look is None else look(machine)

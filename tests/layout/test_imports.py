@@ -31,7 +31,7 @@ ROOMS = {
     ),
     "npu_tools": (
         *("shared", "shadow", "importers", "quantizing", "reports", "compiling", "verifying"),
-        *("pictures", "integration", "universe", "commands"),
+        *("pictures", "integration", "advice", "pages", "exploring", "universe", "commands"),
     ),
 }
 """The rooms of a package, the lowest first."""

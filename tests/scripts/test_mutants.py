@@ -21,7 +21,7 @@ ROOMS = {
     "npu_passes": {"support", "analysis", "graph", "pl330", "buffers", "modules", "rows"}
     | {"placing", "tiling", "lowering", "overlap", "spilling", "zero_blocks", "emit"},
     "npu_tools": {"commands", "compiling", "importers", "verifying", "reports", "pictures"}
-    | {"quantizing", "integration", "shared"},
+    | {"quantizing", "integration", "pages", "shared"},
 }
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
@@ -43,7 +44,8 @@ def sweep(args: Sequence[str]) -> int:
     """
     options = argument_parser().parse_args(args)
     what = sweep_of(options)
-    rows = list(rows_of(what, range(options.seed, options.seed + options.seeds), options.jobs))
+    seeds = range(options.seed, options.seed + options.seeds)
+    rows = list(rows_of(what, seeds, options.jobs, options.scheduler))
     text = table(rows)
     print(f"\n{text}")
     held = json.dumps([asdict(row) for row in rows], indent=2) + "\n"
@@ -52,20 +54,42 @@ def sweep(args: Sequence[str]) -> int:
     return 0
 
 
-def rows_of(what: Sweep, seeds: Sequence[int], jobs: int) -> Iterator[Row]:
-    """The rows of all seeds and methods; `jobs` of them are trained at once.
+def rows_of(
+    what: Sweep, seeds: Sequence[int], jobs: int, scheduler: str | None = None
+) -> Iterator[Row]:
+    """The rows of all seeds and methods; `jobs` of them are trained at once, or on a scheduler of
+    Dask as many as it has workers.
 
-    The order of the rows does not depend on `jobs`.
+    The order of the rows does not depend on where they are computed.
+
+    Raises: UserError if the scheduler cannot be reached, or is lost.
     """
     parts = [(replace(what, methods=(name,)), seed) for seed in seeds for name in what.methods]
-    if jobs == 1:
+    if scheduler is not None:
+        yield from rows_on(scheduler, parts)
+    elif jobs == 1:
         for part in parts:
             yield from part_of(part)
-        return
-    fresh = get_context("spawn")  # torch's threads do not survive a fork
-    with ProcessPoolExecutor(jobs, fresh) as pool:
-        for rows in pool.map(part_of, parts):
-            yield from rows
+    else:
+        fresh = get_context("spawn")  # torch's threads do not survive a fork
+        with ProcessPoolExecutor(jobs, fresh) as pool:
+            for rows in pool.map(part_of, parts):
+                yield from rows
+
+
+def rows_on(scheduler: str, parts: Sequence[tuple[Sweep, int]]) -> Iterator[Row]:
+    """The rows of all parts, from the workers of a scheduler of Dask.
+
+    Raises: UserError if Dask is missing, or if the scheduler cannot be reached, or is lost.
+    """
+    if find_spec("distributed") is None:
+        raise UserError("--scheduler needs distributed: pip install 'npu-dialect[explore]'")
+    from npu_tools.exploring.pools import RETRIES, asked, connected
+
+    with connected(scheduler, None) as client:
+        futures = client.map(part_of, parts, retries=RETRIES, pure=False)
+        for future in futures:
+            yield from asked(future.result)
 
 
 def part_of(part: tuple[Sweep, int]) -> list[Row]:
@@ -104,6 +128,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--images", type=positive, default=100, metavar="N", help="images that the C runs on")
     add("--sram", type=positive, default=131072, metavar="BYTES", help="SRAM of the machine")
     add("--jobs", type=positive, default=1, metavar="N", help="methods at once (%(default)s)")
+    add("--scheduler", metavar="tcp://HOST:PORT", help="train on the workers of Dask instead")
     add("--seed", type=natural, default=0, help="the first seed (default: %(default)s)")
     add("--seeds", type=positive, default=1, metavar="N", help="trainings of each network")
     return parser

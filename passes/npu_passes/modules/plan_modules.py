@@ -56,7 +56,7 @@ from npu_passes.modules.module_reader import (
     steps_of,
 )
 from npu_passes.modules.reorder_branches import WorkingMemory, storage_of
-from npu_passes.support.refuse import Refusal, RefusingPass, refuse
+from npu_passes.support.refuse import Refusal, RefusingPass, refuse_size
 from npu_plans.modules.choose_policy import plan_module
 from npu_plans.modules.memory_regions import (
     ChainedModule,
@@ -88,6 +88,9 @@ class PlanModulesPass(RefusingPass):
     """What to do with a module that does not fit: fail, or leave it without a plan."""
     channel_passes: int = 1
     """The most passes over its output channels in which a layer may run."""
+    places: bool = True
+    """Whether to write where the maps of modules lie and how much SRAM there is for each layer,
+    which only offsets with `strategy=modules` and reports read."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan, then write the plan into the IR."""
@@ -95,7 +98,7 @@ class PlanModulesPass(RefusingPass):
             raise Refusal(f"expected at least 1 of channel-passes, got {self.channel_passes}")
         plan = plan_program(op, self)
         for planned in plan.planned:
-            annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset())
+            annotate(planned.op, planned.module, planned.plan, planned.regions, frozenset(), self)
         for left, why in plan.left:
             clear(left)
             NOT_PLANNED.set(left, why)
@@ -141,13 +144,13 @@ def plan_program(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
                 f"{machine.name} has {misfit.capacity}"
             )
             if options.misfit == "reject":
-                refuse(op, f"{options.name}: {why}")
+                refuse_size(op, f"{options.name}: {why}", misfit.needed)
             left.append((op, why))
             continue
         follows = bool(steps) and module.input == steps[-1].module.result
         ops.append(op)
         steps.append(ChainedModule(module, plan, follows))
-    sram = Sram(machine.sram_bytes, machine.alignment)
+    sram = Sram(machine.sram_bytes if options.places else 0, machine.alignment)
     regions = [each for chain in chains(steps) for each in chain_regions(chain, sram)]
     planned = (
         Planned(op, step.module, step.plan, places)
@@ -187,6 +190,7 @@ def annotate(
     plan: ModulePlan,
     regions: ModuleRegions,
     on_chip: frozenset[FeatureMap],
+    options: PlanModulesPass,
 ) -> None:
     """Write the plan of a module into its properties and those of its branches and layers."""
     op.policy = PolicyAttr(Policy(plan.policy))
@@ -202,7 +206,7 @@ def annotate(
         POLICY.drop(branch_op)
         if made.policy != plan.policy:
             POLICY.set(branch_op, made.policy)
-        annotate_steps(branch_op, branch, made, places, inside)
+        annotate_steps(branch_op, branch, made, places, inside, options)
 
 
 def annotate_steps(
@@ -211,19 +215,21 @@ def annotate_steps(
     plan: BranchPlan,
     places: Sequence[ModuleRegions],
     on_chip: frozenset[FeatureMap],
+    options: PlanModulesPass,
 ) -> None:
     """Write the plans of the layers and nested modules of a branch into their attributes."""
     left = iter(places)
     for step_op, step, made in zip(steps_of(op), branch.steps, plan.steps, strict=True):
         if isinstance(made, LayerPlan):
             REQUIRED.set(step_op, made.required)
-            AVAILABLE.set(step_op, made.available)
+            if options.places:
+                AVAILABLE.set(step_op, made.available)
             FORWARD.set(step_op, made.forward)
             PASSES.drop(step_op)
             if made.passes > 1:
                 PASSES.set(step_op, made.passes)
         elif isinstance(step_op, BranchedModuleOp) and isinstance(step, Module):
-            annotate(step_op, step, made, next(left), on_chip)
+            annotate(step_op, step, made, next(left), on_chip, options)
 
 
 def region_attributes(

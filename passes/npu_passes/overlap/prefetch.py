@@ -32,6 +32,7 @@ from npu_dialect.machine import Machine
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Numbering
 from npu_passes.analysis.on_chip import functions
+from npu_passes.overlap.pace import Pace
 from npu_passes.overlap.read_block import placed_in, read_block
 from npu_passes.placing.assign_sram_offsets import write_offset
 from npu_passes.support.refuse import RefusingPass
@@ -57,8 +58,9 @@ def prefetch(function: Operation, machine: Machine) -> None:
     """Reorder the blocks of a function, inner ones first: they fill the memory of outer ones."""
     numbering = Numbering(function, tuple(function.walk()))
     placed = placed_in(function, numbering, machine.alignment)
+    pace = Pace.of(function, machine)
     for block in blocks_with_transfers(function) if placed else ():
-        order = ordered(read_block(block, numbering, placed), machine.sram_bytes)
+        order = ordered(read_block(block, numbering, placed, pace), machine.sram_bytes)
         ops = list(block.ops)
         arrange(block, [ops[number] for number in order.steps])
         own = (each for each in placed if each.home is block)

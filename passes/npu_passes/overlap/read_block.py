@@ -23,8 +23,10 @@ from npu_passes.analysis.accesses import accesses
 from npu_passes.analysis.boxes import box_of
 from npu_passes.analysis.lifetimes import Numbering, escapes
 from npu_passes.analysis.on_chip import alignment_of, on_chip_values, pin_of, size_of
+from npu_passes.analysis.timed_ops import is_free
 from npu_passes.analysis.views import aliases_of, is_view, key_of
 from npu_passes.overlap.overlap import in_dram, is_pure
+from npu_passes.overlap.pace import Pace
 from npu_passes.support.traits import has
 from npu_plans.prefetch.problem import Block as Plan
 from npu_plans.prefetch.problem import Lived, Span, Step, Touch, Transfer
@@ -81,21 +83,22 @@ def placed_in(function: Operation, numbering: Numbering, alignment: int) -> tupl
     return tuple(found)
 
 
-def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed]) -> Plan:
+def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pace: Pace) -> Plan:
     """The ops of a block as steps, with the buffers of `placed` that the block allocates."""
     ops = list(block.ops)
     number = {op: index for index, op in enumerate(ops)}
-    transfers = list(transfers_of(ops, number))
+    transfers = list(transfers_of(ops, number, pace))
     moved = {step: each for each in transfers for step in (each.start, each.wait)}
     inside = spans_inside(block, number, numbering, placed)
     steps = tuple(
         Step(
             touches_of(ops[moved[index].start] if index in moved else op),
             tuple(sorted({*needed(op, block, number)})),
-            int(computes(op)),
+            pace.work(op),
             isinstance(op, AllocOp) or is_pure(op),
             is_fixed(op),
             tuple(sorted(inside[index])),
+            0 if index in moved else pace.moved_in(op),
         )
         for index, op in enumerate(ops)
     )
@@ -107,7 +110,9 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed]) -> 
     return Plan(steps, tuple(transfers), buffers)
 
 
-def transfers_of(ops: Sequence[Operation], number: Mapping[Operation, int]) -> Iterator[Transfer]:
+def transfers_of(
+    ops: Sequence[Operation], number: Mapping[Operation, int], pace: Pace
+) -> Iterator[Transfer]:
     """The transfers that a block starts and waits for, in the order of their starts."""
     for index, op in enumerate(ops):
         if not isinstance(op, StartOp) or op.blocked:
@@ -115,7 +120,7 @@ def transfers_of(ops: Sequence[Operation], number: Mapping[Operation, int]) -> I
         waits = [use.operation for use in op.token.uses]
         if len(waits) == 1 and isinstance(waits[0], WaitOp) and waits[0] in number:
             if in_dram(op.source) != in_dram(op.target):
-                yield Transfer(index, number[waits[0]], in_dram(op.source))
+                yield Transfer(index, number[waits[0]], in_dram(op.source), pace.moving(op))
 
 
 def steps_of(placed: Placed, block: Block, number: Mapping[Operation, int]) -> tuple[int, ...]:
@@ -184,11 +189,6 @@ def needed(op: Operation, block: Block, number: Mapping[Operation, int]) -> Iter
                 yield number[operand.owner]
 
 
-def computes(op: Operation) -> bool:
-    """Whether an op computes a layer, or has an op in it that does."""
-    return any(map(is_computed_on_buffers, op.walk()))
-
-
 def is_fixed(op: Operation) -> bool:
     """Whether nothing may cross an op: it ends the block, or its effects are not known."""
     return has(op, IsTerminator) or any(map(is_opaque, op.walk()))
@@ -196,7 +196,7 @@ def is_fixed(op: Operation) -> bool:
 
 def is_opaque(op: Operation) -> bool:
     """Whether an op, without those inside it, may touch what its operands do not show."""
-    if isinstance(op, KNOWN) or is_view(op) or is_computed_on_buffers(op):
+    if isinstance(op, KNOWN) or is_view(op) or is_computed_on_buffers(op) or is_free(op):
         return False
     names = any(isinstance(each, SymbolRefAttr) for each in attributes_of(op))
     return names or get_effects(op) is None

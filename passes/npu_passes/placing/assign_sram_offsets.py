@@ -46,7 +46,7 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions, in_space, on_chip_values
 from npu_passes.placing.module_places import with_module_places
-from npu_passes.support.refuse import Refusal, RefusingPass, refuse
+from npu_passes.support.refuse import DoesNotFit, Refusal, RefusingPass, refuse
 from npu_passes.support.safe_text import SafeParser
 from npu_plans.arena import STRATEGIES, exact
 from npu_plans.arena.problem import Buffer, PlanError, Problem, Solution, check, live_bound
@@ -216,7 +216,8 @@ def solve(
     if solution.arena > LARGEST_ARENA:
         refuse(function, f"expected an arena below 2^63 bytes, got {solution.arena}", where)
     if machine is not None and solution.arena > machine.sram_bytes:
-        raise Refusal(f"{where}: {overflow(lifetimes, problem, solution, machine)}")
+        message = overflow(lifetimes, problem, solution, machine)
+        raise DoesNotFit(f"{where}: {message}", solution.arena)
     return solution
 
 

@@ -12,7 +12,8 @@ becomes
 in a function with `attributes {npu.spilled_bytes = 1605632 : i64}`: the bytes that layers move to
 and from spilled maps in one inference. The choice is the one that moves the fewest bytes, among
 those with which, at every op, the live maps on chip and the op's tile buffers fit
-(`npu_plans/spills`). A concatenation in place is one buffer, which stays or leaves as a whole.
+(`npu_plans/spills`). A concatenation in place is one buffer, which stays or leaves as a whole. Off
+the chip maps have no gaps (`off_chip_types.py`).
 
 With `by=plan` the plan of `npu-plan-modules` decides instead (paper 001): maps leave if their layer
 does not forward them (`npu.forward = false`) or lies outside of modules. A buffer with several
@@ -27,8 +28,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect import dram
@@ -36,16 +37,17 @@ from npu_dialect.attributes import LAYER, SPILLED, VALUE
 from npu_dialect.computing import parameters_of
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import FORWARD
-from npu_dialect.npu.attributes import DramSpace, SramSpace
+from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
-from npu_passes.analysis.views import uses_of, views_of
+from npu_passes.analysis.views import uses_of
 from npu_passes.placing.assign_sram_offsets import name_of
+from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
 from npu_passes.spilling.reader import Needs, Reader, Reading, writes
 from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.support.refuse import DoesNotFit, Refusal, RefusingPass
 from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_plans.arena.problem import PlanError
 from npu_plans.spills.decide import decide
@@ -218,9 +220,10 @@ def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoRet
     op = reading.lifetimes.ops[point]
     layer = LAYER.get(op)
     where = op.name if layer is None else f'{op.name} "{layer}"'
-    raise Refusal(
+    raise DoesNotFit(
         f"@{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
-        f"{machine.name} has {machine.sram_bytes}"
+        f"{machine.name} has {machine.sram_bytes}",
+        needed,
     )
 
 
@@ -251,21 +254,11 @@ def rewrite(plan: Spills) -> None:
     """Replace the allocations of the chosen maps by `dram.alloc`."""
     for alloc in plan.allocs:
         type_ = memref_type(alloc.buffer)
-        new = dram.AllocOp(off_chip(type_))
+        packed = can_be_packed(alloc.buffer)
+        new = dram.AllocOp(off_chip(type_, packed=packed))
         new.attributes.update(alloc.attributes)
         new.buffer.name_hint = alloc.buffer.name_hint
         Rewriter.replace_op(alloc, new)
-        retype_views(new.buffer)
+        retype_views(new.buffer, packed=packed)
     if plan.allocs:
         SPILLED.set(plan.function, plan.bytes)
-
-
-def off_chip(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
-    """The type of the same map off chip."""
-    return MemRefType(type_.element_type, type_.get_shape(), type_.layout, DramSpace())
-
-
-def retype_views(value: SSAValue) -> None:
-    """Let the views of a buffer, and theirs, lie where it does."""
-    for view in list(views_of(value)):
-        Rewriter.replace_value_with_new_type(view, off_chip(memref_type(view)))

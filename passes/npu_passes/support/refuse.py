@@ -31,6 +31,18 @@ class Refusal(PassFailedException):
             self.is_named = True
 
 
+class DoesNotFit(Refusal):
+    """Says that a program needs more on-chip memory than its machine has.
+
+    `needed`: how many bytes it needs at least, None if that is not known.
+    """
+
+    def __init__(self, message: str, needed: int | None = None) -> None:
+        """Take the message, and how many bytes are needed."""
+        super().__init__(message)
+        self.needed = needed
+
+
 MOST = 20
 """The most entries of a list of problems that are shown."""
 
@@ -49,6 +61,17 @@ def refuse(op: Operation, message: str, where: str = "") -> NoReturn:
     """
     text = f"{where}: {message}" if where else message
     op.emit_error(text, Refusal(text))
+
+
+def refuse_size(
+    op: Operation, message: str, needed: int | None = None, where: str = ""
+) -> NoReturn:
+    """Reject an op that needs more on-chip memory than there is; see `refuse`.
+
+    Raises: DoesNotFit, attached to the op.
+    """
+    text = f"{where}: {message}" if where else message
+    op.emit_error(text, DoesNotFit(text, needed))
 
 
 class RefusingPass(ModulePass):

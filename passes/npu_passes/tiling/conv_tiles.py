@@ -32,12 +32,13 @@ from npu_plans.tiles.tile_search import SearchOptions, Tiling, search
 class TileOptions:
     """How tiles are chosen: with `sizes` (rows, columns, in, out) by hand, else by the search.
 
-    `double_buffer`: whether tiles may have two buffers.
+    `double_buffer`: whether tiles may have two buffers. `block_size`: rows and columns of a block.
     """
 
     search: SearchOptions = field(default_factory=SearchOptions)
     sizes: tuple[int, ...] = ()
     double_buffer: bool = True
+    block_size: int = 1
 
 
 @dataclass(frozen=True)

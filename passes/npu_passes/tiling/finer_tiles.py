@@ -18,6 +18,7 @@ from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
 from npu_passes.tiling.stage import Stage, Staging, operand_moves, stored_in_place
 from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
 from npu_plans.tiles.operand_regions import Cut, Space
@@ -27,21 +28,27 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of tiles along a loop that are tried."""
 
 GAIN = Fraction(199, 200)
-"""Other tiles are taken if they cost less than this share of the cost."""
+"""Finer tiles are taken if they need less than this share of the time."""
 
-BARE = Fraction(1, 8)
-"""The cost of a cycle in which data move and nothing computes, beside the cycle itself. Of tiles
-that are about as fast, those with less of it leave more to transfers of other layers."""
+WEIGHT = Fraction(1, 4)
+"""The share of the time of bare bytes that counts again. Among tiles that take about as long, those
+are better that let most bytes run beside computing: the layers around them want the bus, too."""
 
 
 def finer(
-    stage: Stage, found: Staging, machine: Machine, free: int, *, within: bool = False
+    stage: Stage,
+    found: Staging,
+    machine: Machine,
+    free: int,
+    *,
+    within: bool = False,
+    block: int = 1,
 ) -> Staging:
-    """The best choice that moves no more bytes than `found` and fits into `free` bytes.
+    """The fastest choice that moves no more bytes than `found` and fits into `free` bytes.
 
-    It takes little time, and moves few bytes while nothing computes. With `within`, each of its
-    tiles lies within a tile of `found`. It is `found` itself if the machine does not say how long
-    things take, or if no other choice is clearly better.
+    With `within`, each of its tiles lies within a tile of `found`. No tile has less than `block`
+    rows or columns, which would cut blocks (`aligned_tiles.py`). It is `found` itself if the
+    machine does not say how long things take, or if no other choice is clearly faster.
     """
     if not machine.dma_bytes_per_cycle:
         return found
@@ -52,20 +59,20 @@ def finer(
         machine.dma_channels,
     )
 
-    def price(staging: Staging) -> Fraction:
-        """The cycles of a choice, and a share of those in which data move and nothing computes."""
+    def cycles(staging: Staging) -> Fraction:
         steps = staging.cut.steps(staging.cut.order)
         compute = compute_cycles(stage.op, staging.cut, machine)
         parts = tuple(parts_of(stage.op, staging))
-        bare = sum(each.behind.bytes + each.alone.bytes for each in parts)
-        return nest_cycles(compute, steps, parts, rates) + BARE * bare / rates.bytes
+        bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
+        return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare
 
+    best, least = found, GAIN * cycles(found)
     starts = (found.cut,) if within else (None, found.cut)
-    cuts = (cut for start in starts for cut in cuts_of(stage.space, start))
-    best, least = found, GAIN * price(found)
-    for each in ways(stage, found, cuts, free):
-        if (needed := price(each)) < least:
-            best, least = each, needed
+    cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block))
+    for tried in ways(stage, found, cuts, free):
+        needed = cycles(tried)
+        if needed < least:
+            best, least = tried, needed
     return best
 
 
@@ -83,7 +90,7 @@ def ways(stage: Stage, found: Staging, cuts: Iterable[Cut], free: int) -> Iterat
                 yield late
 
 
-def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
+def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:
     """The whole layer cut along one loop; or the tiles of `start`, cut along one of its loops.
 
     Loops whose tiles would each be code of their own are not cut.
@@ -95,7 +102,8 @@ def cuts_of(space: Space, start: Cut | None) -> Iterator[Cut]:
         if start is not None and loop.name not in start.order:
             continue
         tried = dict.fromkeys(-(-loop.extent // count) for count in COUNTS)
-        for size in (each for each in tried if each < sizes[loop.name]):
+        least = block if loop.name in (ROWS, COLUMNS) else 1
+        for size in (each for each in tried if least <= each < sizes[loop.name]):
             yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
 
 

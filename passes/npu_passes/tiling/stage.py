@@ -65,8 +65,13 @@ class Staging:
     @property
     def footprint(self) -> int:
         """Bytes on chip of all copies of the buffers, and of the sums."""
-        sums = 0 if self.sums is None else self.sums.bytes
-        return sums + sum(buffer.bytes * buffer.copies for buffer in self.buffers)
+        return sum(self.allocated)
+
+    @property
+    def allocated(self) -> tuple[int, ...]:
+        """Bytes on chip of each buffer with all its copies, and of the sums."""
+        sums = () if self.sums is None else (self.sums.bytes,)
+        return (*(buffer.bytes * buffer.copies for buffer in self.buffers), *sums)
 
 
 class OperandMoves(NamedTuple):

@@ -31,7 +31,7 @@ from npu_dialect.npu.layers import ConcatOp, Conv2dOp
 from npu_dialect.npu.maps import ELEMENT, element_bytes, shape_of
 from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.support.refuse import refuse
+from npu_passes.support.refuse import refuse, refuse_size
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.domain_spaces import tiles_of
 from npu_passes.tiling.finer_tiles import finer
@@ -106,13 +106,17 @@ def choose(
 
 def reject(op: Operation, what: str, free: int) -> NoReturn:
     """Reject a layer that does not fit; `what` says how many bytes it needs."""
-    refuse_layer(op, f"{what}, there are {max(0, free)} left")
+    refuse_size(op, f"{what}, there are {max(0, free)} left", where=label_of(op))
 
 
 def refuse_layer(op: Operation, what: str) -> NoReturn:
     """Reject a layer."""
-    name = op.layer_name if isinstance(op, LayerOp) else None
-    refuse(op, what, name or op.name)
+    refuse(op, what, label_of(op))
+
+
+def label_of(op: Operation) -> str:
+    """The name of a layer, or else that of its op."""
+    return (op.layer_name if isinstance(op, LayerOp) else None) or op.name
 
 
 def chosen(
@@ -136,7 +140,7 @@ def chosen(
     as_asked = search.model == "paper" or search.minimize == "cost" or not options.double_buffer
     if found is None or as_asked:
         return found
-    return finer(stage, found, machine, free, within=groups)
+    return finer(stage, found, machine, free, within=groups, block=options.block_size)
 
 
 def least_moved(

@@ -27,7 +27,7 @@ with the reason:
 
     "other.op"(%x) {npu.not_tiled = "nobody says how it computes"} : (memref<8xf32, ...>) -> ()
 
-If no offsets are found with which all tiles fit, the pass decides those of the buffers, too:
+If offsets with which all tiles fit are hard to find, the pass decides those of the buffers, too:
 `npu-assign-sram-offsets` keeps them. The tiles then fill the gaps between them.
 """
 
@@ -61,11 +61,15 @@ from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.predicted import described
 from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_operands
 from npu_passes.tiling.tile_nest import build_nest
-from npu_plans.spills.room import arranged, fits, room
+from npu_plans.spills.room import arranged, placed, room
 from npu_plans.tiles.tile_search import SearchOptions
 
 BY_ADDRESS = frozenset({"dma", "dram", "func", "llvm", "memref", "scf"})
 """Dialects whose ops reach memory by address, or pass buffers on. They have no tiles."""
+
+LOOSE = 0.95
+"""A plan that takes more than this share of the memory is kept: another search, with buffers that
+later passes change, may not find one."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,9 @@ class StagedOp:
     staging: Staging | None
 
     @property
-    def footprint(self) -> int:
-        """The bytes of its tile buffers; 0 for an op that only moves data, which takes few."""
-        return 0 if self.staging is None else self.staging.footprint
+    def buffers(self) -> tuple[int, ...]:
+        """The bytes of each tile buffer; none for an op that only moves data, which takes few."""
+        return () if self.staging is None else self.staging.allocated
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ class TileLoopsPass(RefusingPass):
             raise Refusal(f"expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
         staged = [
-            stage_function(function, machine, self.options, self.block_size, self.jobs, self.told)
+            stage_function(function, machine, self.options, self.jobs, self.told)
             for function in functions(op)
         ]
         for each in functions(op):
@@ -154,20 +158,19 @@ class TileLoopsPass(RefusingPass):
         search = SearchOptions(
             self.model, self.divisors_only, self.loop_order, self.stationary, self.minimize
         )
-        return TileOptions(search, self.tile_sizes, self.double_buffer)
+        return TileOptions(search, self.tile_sizes, self.double_buffer, self.block_size)
 
 
 def stage_function(
     function: Operation,
     machine: Machine | None,
     options: TileOptions,
-    block: int = 1,
     jobs: int = 1,
     told: Callable[[StagedOp], None] = lambda staged: None,
 ) -> StagedFunction:
     """The ops of a function to be staged, with their tiles; `told` is called with each, in order.
 
-    `block`: rows and columns of a block. `jobs`: ops that are searched at the same time.
+    `jobs`: ops that are searched at the same time.
 
     Tiles that take all that is free at their op may leave no plan of the whole function. Then a
     plan with the smallest tiles decides the offsets of all buffers, and tiles fill its gaps.
@@ -196,12 +199,16 @@ def stage_function(
             return StagedOp(op, left, None)
         key = (shape_of_layer(op, off_chip_operands(op)), left)
         staging = found.of(key, lambda: choose(op, machine, left, options))
-        return StagedOp(op, left, in_whole_blocks(op, staging, block, machine.alignment))
+        return StagedOp(
+            op, left, in_whole_blocks(op, staging, options.block_size, machine.alignment)
+        )
 
     staged = tuple(staged_by(one, ops, jobs, told))
-    taken = {points[each.op]: each.footprint for each in staged}
-    if fits(occupancy, taken, *memory):
-        return StagedFunction(staged)
+    taken = {points[each.op]: each.buffers for each in staged}
+    if (plan := placed(occupancy, taken, *memory)) is not None:
+        if plan.arena <= LOOSE * machine.sram_bytes:
+            return StagedFunction(staged)
+        return StagedFunction(staged, lived.buffers, plan.offsets[: len(lived.buffers)])
     arrangement = arranged(occupancy, least, *memory)
     if arrangement is None:
         return StagedFunction(staged)

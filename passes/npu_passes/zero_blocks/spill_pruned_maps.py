@@ -32,8 +32,8 @@ from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.analysis.views import is_view, uses_of
+from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
 from npu_passes.spilling.reader import writes
-from npu_passes.spilling.spill_maps import off_chip, retype_views
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 
@@ -99,10 +99,11 @@ def is_written(use: Use) -> bool:
 def rewrite(plan: PrunedMap) -> None:
     """Give a pruned map a buffer off the chip."""
     type_ = memref_type(plan.map)
-    new = dram.AllocOp(off_chip(type_))
+    packed = can_be_packed(plan.map)
+    new = dram.AllocOp(off_chip(type_, packed=packed))
     new.buffer.name_hint = plan.map.name_hint
     Rewriter.insert_op(new, InsertPoint.before(plan.op))
     plan.op.operands[len(plan.op.operands) - 1] = new.buffer  # xDSL takes no negative index
     for use in plan.later:
         use.operation.operands[use.index] = new.buffer
-    retype_views(new.buffer)
+    retype_views(new.buffer, packed=packed)

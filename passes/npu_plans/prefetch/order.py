@@ -10,10 +10,10 @@ Loads keep their order: the one that is needed first starts first, since all sha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from npu_plans.prefetch.problem import Block, Lived, Span, Touch, Transfer
+from npu_plans.prefetch.problem import Block, Lived, Span, Step, Touch, Transfer
 
 MOST_STEPS = 400
 """How many steps a start or a wait may cross; it bounds the time of planning."""
@@ -31,16 +31,19 @@ def ordered(block: Block, capacity: int) -> Order:
     """The steps of a block in the order in which they are to run.
 
     `capacity`: the bytes on chip. In a first round each transfer gets one step that computes beside
-    it, in a second one as many as it takes to hide it.
+    it, in a second one as many as it takes to hide it. In the end, loads that are waited for one
+    after the other start together.
     """
     plan = Plan(block, capacity)
     loads = [each for each in block.transfers if each.load]
     stores = [each for each in block.transfers if not each.load]
     for deep in (False, True):
         for each in loads:
-            plan.start_earlier(each, each.cycles if deep else 1)
+            plan.start_earlier(each, deep=deep)
         for each in stores:
-            plan.wait_later(each, each.cycles if deep else 1)
+            plan.wait_later(each, deep=deep)
+    for each in loads:
+        plan.start_together(each)
     return Order(tuple(plan.order), tuple(plan.offsets))
 
 
@@ -55,6 +58,7 @@ class Plan:
         self.place = list(self.order)
         self.offsets = [buffer.offset for buffer in block.buffers]
         self.loads = {each.start: each for each in block.transfers if each.load}
+        self.waits = {each.wait for each in block.transfers}
         self.buffers: dict[int, list[int]] = {}
         for number, buffer in enumerate(block.buffers):
             for step in buffer.uses:
@@ -66,35 +70,63 @@ class Plan:
         places = [self.place[step] for step in self.block.buffers[buffer].uses]
         return range(min(places), max(places) + 1) if places else range(0)
 
-    def start_earlier(self, transfer: Transfer, cycles: int) -> None:
-        """Start a load so early that steps of `cycles` run beside it, if that is possible."""
-        first, touches = self.place[transfer.start], self.touches(transfer)
-        beside = self.work(first, self.place[transfer.wait])
-        group, taken, to = [transfer.start], 0, first
-        for place in range(first - 1, max(-1, first - MOST_STEPS), -1):
+    def start_earlier(self, transfer: Transfer, *, deep: bool) -> None:
+        """Start a load before a step that computes, if that is possible.
+
+        With `deep`, before as many steps as take as long as the load.
+        """
+        beside = self.work(self.place[transfer.start], self.place[transfer.wait], spare=deep)
+        cycles = transfer.cycles if deep else 1
+        group, taken, to = [transfer.start], 0, self.place[transfer.start]
+        for step, place in self.before(transfer, group):
             if beside >= cycles:
                 break
+            if step.work:
+                if not self.makes_room(transfer.start, range(place, self.place[transfer.start])):
+                    break
+                beside += step.spare if deep else step.work
+                taken, to = len(group), place
+        if taken:
+            self.move(group[:taken][::-1], to)
+
+    def start_together(self, transfer: Transfer) -> None:
+        """Start a load before the waits in front of it, up to the last step that computes."""
+        group, taken, to = [transfer.start], 0, self.place[transfer.start]
+        for step, place in self.before(transfer, group):
+            if step.work:
+                break
+            if self.order[place] in self.waits:
+                if not self.makes_room(transfer.start, range(place, self.place[transfer.start])):
+                    break
+                taken, to = len(group), place
+        if taken:
+            self.move(group[:taken][::-1], to)
+
+    def before(self, transfer: Transfer, group: list[int]) -> Iterator[tuple[Step, int]]:
+        """The steps that the start of a load may cross, the last one first, and their places.
+
+        The steps that compute its addresses are not among them: they become part of `group`.
+        """
+        first, touches = self.place[transfer.start], self.touches(transfer)
+        for place in range(first - 1, max(-1, first - MOST_STEPS), -1):
             number = self.order[place]
             step = self.block.steps[number]
             needed = any(number in self.block.steps[each].needs for each in group)
             if step.light and needed:
                 group.append(number)
-                continue
-            if needed or step.fixed or self.comes_first(number, transfer) or step.meets(touches):
-                break
-            if step.work:
-                if not self.makes_room(transfer.start, range(place, first)):
-                    break
-                beside += step.work
-                taken, to = len(group), place
-        if taken:
-            self.move(group[:taken][::-1], to)
+            elif needed or step.fixed or self.comes_first(number, transfer) or step.meets(touches):
+                return
+            else:
+                yield step, place
 
-    def wait_later(self, transfer: Transfer, cycles: int) -> None:
-        """Wait for a store so late that steps of `cycles` run beside it, if that is possible."""
+    def wait_later(self, transfer: Transfer, *, deep: bool) -> None:
+        """Wait for a store behind a step that computes, if that is possible.
+
+        With `deep`, behind as many steps as take as long as the store.
+        """
         last, touches = self.place[transfer.wait], self.touches(transfer)
-        beside = self.work(self.place[transfer.start], last)
-        to = last
+        beside = self.work(self.place[transfer.start], last, spare=deep)
+        cycles, to = transfer.cycles if deep else 1, last
         for place in range(last + 1, min(len(self.order), last + MOST_STEPS)):
             if beside >= cycles:
                 break
@@ -104,7 +136,7 @@ class Plan:
             if step.work:
                 if not self.makes_room(transfer.start, range(last + 1, place + 1)):
                     break
-                beside += step.work
+                beside += step.spare if deep else step.work
                 to = place
         if to != last:
             self.move([transfer.wait], to + 1)
@@ -120,9 +152,10 @@ class Plan:
         """What a transfer reads and writes."""
         return self.block.steps[transfer.start].touches
 
-    def work(self, first: int, last: int) -> int:
-        """How long the steps between two places compute."""
-        return sum(self.block.steps[number].work for number in self.order[first + 1 : last])
+    def work(self, first: int, last: int, *, spare: bool = False) -> int:
+        """How long the steps between two places compute; with `spare`, while the bus is free."""
+        between = (self.block.steps[number] for number in self.order[first + 1 : last])
+        return sum(step.spare if spare else step.work for step in between)
 
     def makes_room(self, start: int, places: range) -> bool:
         """Whether the buffers of a transfer can also be in use at these places.

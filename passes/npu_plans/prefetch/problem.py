@@ -66,7 +66,8 @@ class Step:
     results it uses. `work`: how long it computes; 0 for steps that compute no layer. `light`: it
     only computes an address or allocates a buffer, and can be moved with the step that needs it.
     `fixed`: no step may be moved across it. `inside`: the memory on chip, as first byte and end
-    (excluded), of the buffers that live meanwhile and that this block does not allocate.
+    (excluded), of the buffers that live meanwhile and that this block does not allocate. `moving`:
+    how long transfers in it take, if it is a loop with transfers.
     """
 
     touches: tuple[Touch, ...] = ()
@@ -75,6 +76,12 @@ class Step:
     light: bool = False
     fixed: bool = False
     inside: tuple[Span, ...] = ()
+    moving: int = 0
+
+    @property
+    def spare(self) -> int:
+        """How long it computes while no transfer of its own runs."""
+        return max(0, self.work - self.moving)
 
     def meets(self, touches: Sequence[Touch]) -> bool:
         """Whether the order of this step and of others with these touches matters."""

@@ -10,7 +10,7 @@ free for certain. If these are not enough, a plan of the whole function gives th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from npu_plans.arena.fillings import Occupancy, in_use
 from npu_plans.arena.greedy import solve
@@ -34,9 +34,12 @@ def room(
     return free
 
 
-def fits(lived: Occupancy, taken: Mapping[int, int], capacity: int, alignment: int) -> bool:
-    """Whether a plan of the whole function is found in which tiles take `taken` bytes each."""
-    return planned(lived, taken, capacity, alignment).arena <= capacity
+def placed(
+    lived: Occupancy, taken: Mapping[int, Sequence[int]], capacity: int, alignment: int
+) -> Solution | None:
+    """A plan of all buffers, and then of tile buffers of `taken` bytes; None if none is found."""
+    plan = planned(lived, taken, capacity, alignment)
+    return plan if plan.arena <= capacity else None
 
 
 def arranged(
@@ -47,7 +50,8 @@ def arranged(
     Tiles fit into these gaps, whatever else is planned. None if no plan with the `least` bytes of
     tiles is found.
     """
-    plan = planned(lived, least, capacity, alignment)
+    tiles = {point: (need,) for point, need in least.items()}
+    plan = planned(lived, tiles, capacity, alignment)
     if plan.arena > capacity:
         return None
     offsets = plan.offsets[: len(lived.buffers)]
@@ -64,10 +68,12 @@ def occupied(lived: Occupancy, point: int, alignment: int) -> int:
     )
 
 
-def planned(lived: Occupancy, tiles: Mapping[int, int], capacity: int, alignment: int) -> Solution:
-    """A plan of all buffers, and behind them of a tile buffer for each point in `tiles`, in bytes.
+def planned(
+    lived: Occupancy, tiles: Mapping[int, Sequence[int]], capacity: int, alignment: int
+) -> Solution:
+    """A plan of all buffers, and behind them of the tile buffers at each point in `tiles`.
 
-    The search stops at `capacity` bytes.
+    Their sizes are in bytes. The search stops at `capacity` bytes.
     """
     buffers = [
         Buffer(
@@ -76,7 +82,7 @@ def planned(lived: Occupancy, tiles: Mapping[int, int], capacity: int, alignment
         for each in lived.buffers
     ]
     overlays = list(lived.overlays)
-    for point, need in tiles.items():
+    for point, need in ((point, size) for point, sizes in tiles.items() for size in sizes):
         for index, each in enumerate(lived.buffers):
             if need and each.first <= point <= each.last:
                 start, end = in_use(each.size, lived.fillings[index], point)

@@ -15,11 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from npu_dialect.machine import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_tools.commands.arguments import ShowVersion, natural, percent, positive, usage_error
+from npu_tools.commands.html_page import HtmlPage, add_html_options
+from npu_tools.commands.searches import beside, min_sram, pick
 from npu_tools.integration import integration_files, parse_kinds
 from npu_tools.shared.collector import end_without_collecting, paused_collector
 from npu_tools.shared.errors import UserError, guarded
@@ -92,6 +94,17 @@ def argument_parser() -> argparse.ArgumentParser:
     add("-o", dest="folder", type=Path, metavar="DIR", help="where to write (default: ./ID)")
     add("--prefix", metavar="ID", help="start of all C names (default: from the model's name)")
     add("--pipeline", default=DEFAULT, metavar="NAME|TEXT", help="passes (default: %(default)s)")
+    add_plan_options(parser)
+    add("--json", action="store_true", help="print report.json and nothing else")
+    add_c_options(parser)
+    add_front_options(parser)
+    add_run_options(parser)
+    return parser
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that set options of passes."""
+    add = parser.add_argument
     add(
         "--overlap",
         metavar="HOW",
@@ -100,11 +113,6 @@ def argument_parser() -> argparse.ArgumentParser:
     add(
         "--strategy", metavar="HOW", help="greedy|exact|modules|ping-pong|none: how to find offsets"
     )
-    add("--json", action="store_true", help="print report.json and nothing else")
-    add_c_options(parser)
-    add_front_options(parser)
-    add_run_options(parser)
-    return parser
 
 
 def add_front_options(parser: argparse.ArgumentParser) -> None:
@@ -182,17 +190,10 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
         choices=("fast", "small"),
         help="fast: 8-bit weights are stored as 16 bits if that saves instructions (default)",
     )
-    add(
-        "--emit",
-        type=parse_kinds,
-        default=(),
-        metavar="KIND[,KIND]",
-        help="also write files for these build systems: cmake|zephyr|arduino",
-    )
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for one run of the compiler: what it reads, checks, draws and prints."""
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say more about the model, and how many cores may be used."""
     add = parser.add_argument
     add("--input-dim", action="append", default=[], metavar="NAME=N", help="a dynamic dimension")
     add(
@@ -201,11 +202,25 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="operators that are no ONNX operators, as functions in ONNX's text",
     )
-    add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--jobs", type=positive, default=1, metavar="N", help="layers to search for tiles at once")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for one run of the compiler: what it reads, checks, draws and prints."""
+    add = parser.add_argument
+    add(
+        "--emit",
+        type=parse_kinds,
+        default=(),
+        metavar="KIND[,KIND]",
+        help="also write files for these build systems: cmake|zephyr|arduino",
+    )
+    add_input_options(parser)
+    add("--dump-ir", type=Path, metavar="DIR", help="write the IR after every pass")
     add("--memory-map", type=Path, metavar="map.svg", help="draw SRAM address against time")
     trace = "write what core and DMA do over time, as Chrome trace events (Perfetto opens them)"
     add("--timeline", type=Path, metavar="trace.json", help=trace)
+    add_html_options(parser)
     predict = "predict the instructions of an inference on a microcontroller, layer by layer"
     add("--instructions", action="store_true", help=predict)
     add(
@@ -244,7 +259,7 @@ def print_lists(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, verify with --verify, write the files, print the report; returns the exit code."""
-    from npu_tools.compiling.driver import compile_model
+    from npu_tools.advice.advised import compile_or_advise
     from npu_tools.pictures.drawings import Drawings
     from npu_tools.reports.module_table import module_table
     from npu_tools.reports.table import table
@@ -256,7 +271,7 @@ def run(options: argparse.Namespace) -> int:
         need_onnxruntime()
     if options.memory_map is not None:
         need_matplotlib()
-    job = job_of(options)
+    job, page = job_of(options), HtmlPage(options)
     extra: dict[str, Any] = {}
     if options.pareto:
         picked = pick(options, job)
@@ -265,7 +280,8 @@ def run(options: argparse.Namespace) -> int:
         job, extra = picked
     extra |= min_sram(options, job)
     drawings = Drawings(options.memory_map, options.timeline, options.model.name)
-    compiled = compile_model(replace(job, observers=(*job.observers, *drawings.stops())))
+    watching = (*job.observers, *drawings.stops(), *page.stops(options.model.name))
+    compiled = compile_or_advise(replace(job, observers=watching))
     if options.verify is not None:
         from npu_tools.verifying.checks import checked
 
@@ -274,10 +290,12 @@ def run(options: argparse.Namespace) -> int:
     stack = measure_stack(compiled.files, compiled.name, options.target)
     report = replace(compiled.report, stack_bytes=stack.bytes)
     extra |= {"stack_without": stack.without} if stack.without else {}
-    text = json.dumps({**report.as_dict(), **extra}, indent=2) + "\n"
+    entries = {**report.as_dict(), **page.entry(), **extra}
+    text = json.dumps(entries, indent=2) + "\n"
     folder = options.folder or Path(compiled.name)
     around = integration_files(options.emit, compiled.name, compiled.files, folder)
-    paths = write_files(folder, {**compiled.files, **around, "report.json": text}, drawings.files())
+    drawn = {**drawings.files(), **page.files(job, compiled, entries)}
+    paths = write_files(folder, {**compiled.files, **around, "report.json": text}, drawn)
     if options.json:
         print(text, end="")
         return 0
@@ -331,49 +349,6 @@ def observers(options: argparse.Namespace) -> Iterator[Observer]:
 
         yield PlanCheck()
         yield MeaningCheck(seed=options.seed)
-
-
-def beside(options: argparse.Namespace) -> TextIO:
-    """The stream for text beside the report: stderr with --json, whose stdout is report.json."""
-    return sys.stderr if options.json else sys.stdout
-
-
-def min_sram(options: argparse.Namespace, job: Job) -> dict[str, Any]:
-    """Find and print the smallest SRAM; returns its entry for report.json.
-
-    Does nothing and returns no entry without --find-min-sram.
-    """
-    if not options.find_min_sram:
-        return {}
-    from npu_tools.compiling.min_sram import find_min_sram
-
-    found = find_min_sram(job)
-    print(f"smallest SRAM: {found} bytes", file=beside(options))
-    return {"min_sram_bytes": found}
-
-
-def pick(options: argparse.Namespace, job: Job) -> tuple[Job, dict[str, Any]] | None:
-    """Print the front of plans; returns the job that --sram picks and the entry for report.json.
-
-    None without --sram.
-
-    Raises: UserError if no plan is small and quick enough, and what `explore` raises.
-    """
-    from npu_tools.compiling.pareto import MAX_SLOWDOWN, explore
-
-    front = explore(replace(job, observers=()), options.candidate)
-    entry = {"pareto": front.entries()}
-    if options.json and options.sram is None:
-        print(json.dumps(entry, indent=2))
-        return None
-    for line in front.lines():
-        say(line, beside(options))
-    if options.sram is None:
-        return None
-    limit = MAX_SLOWDOWN if options.max_slowdown is None else options.max_slowdown
-    plan = front.pick(options.sram, limit)
-    say(f"picked: {plan.pipeline}\n", beside(options))
-    return replace(job, pipeline=plan.pipeline), entry
 
 
 def need_matplotlib() -> None:

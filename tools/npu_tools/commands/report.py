@@ -1,4 +1,8 @@
-"""npu-report: report on a network without compiling it.
+"""npu-report: report on a network.
+
+    npu-report html model.onnx --target fe310 -o report.html
+
+shows how the network is compiled, as one page (`report_html.py`).
 
     npu-report zero-blocks model.onnx --image picture.png --block-size 4 --threshold 0.1 -o out.png
 
@@ -13,13 +17,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npu_tools.commands.arguments import ShowVersion, positive, usage_error
+from npu_tools.commands.report_html import html_options
 from npu_tools.shared.errors import UserError, guarded
 from npu_tools.shared.text import say
 
@@ -41,7 +46,8 @@ def main(args: Sequence[str] | None = None) -> int:
     def body() -> int:
         options = argument_parser().parse_args(sys.argv[1:] if args is None else args)
         model.append(str(options.model))
-        return zero_blocks(options)
+        report: Callable[[argparse.Namespace], int] = options.run
+        return report(options)
 
     return guarded(TOOL, body, lambda: model[0] if model else None)
 
@@ -55,6 +61,10 @@ def argument_parser() -> argparse.ArgumentParser:
     blocks = reports.add_parser("zero-blocks", help="which blocks of maps are zero")
     blocks.error = usage_error
     zero_block_options(blocks)
+    blocks.set_defaults(run=zero_blocks)
+    page = reports.add_parser("html", help="a page that shows how a network is compiled")
+    page.error = usage_error
+    html_options(page)
     return parser
 
 

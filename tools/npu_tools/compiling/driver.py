@@ -99,6 +99,8 @@ class Job:
     jobs: int = 1
     """How many layers are searched for tiles at the same time. Results do not depend on it."""
     observers: tuple[Observer, ...] = ()
+    machine: Machine | None = None
+    """The machine, if it is not that of `target`: one with more SRAM, say."""
 
     @property
     def name(self) -> str:
@@ -155,7 +157,7 @@ def compile_model(job: Job) -> Compiled:
 
 def take_the_road(job: Job) -> Compiled:
     """Import the model, run the passes, measure, emit C. Raises as `compile_model`."""
-    name, machine = job.name, Machine.load(job.target)
+    name, machine = job.name, job.machine or Machine.load(job.target)
     whole = job_passes(job, machine)
     loaded = load(job.model, job.input_dims, job.functions)
     module = loaded.module

@@ -16,13 +16,15 @@ from typing import Literal, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryAllocEffect
 
 from npu_dialect.arguments import argument_attributes, is_state
-from npu_dialect.attributes import ARENA, SRAM_INPUT
+from npu_dialect.attributes import ARENA, LAYER, SRAM_INPUT
+from npu_dialect.dma import StartOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import map_type
 from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer
@@ -42,7 +44,10 @@ Role: TypeAlias = Literal["input", "output", "state", "map", "scratch"]
 
 @dataclass(frozen=True)
 class Box:
-    """One buffer: it takes bytes [offset, offset + size) of the arena in steps first to last."""
+    """One buffer: it takes bytes [offset, offset + size) of the arena in steps first to last.
+
+    `type` is its shape and element type, such as `1x6x14x14xf32`.
+    """
 
     name: str
     role: Role
@@ -50,6 +55,7 @@ class Box:
     size: int
     first: int
     last: int
+    type: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,7 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
                 offset_of(buffer.value) or 0,
                 buffer.size,
                 *columns(spans, buffer.first, buffer.last),
+                type_text(buffer.value),
             )
             for buffer in found.buffers
         ),
@@ -121,7 +128,12 @@ def touches(op: Operation) -> bool:
 
 
 def step_name(op: Operation) -> str:
-    """A step's name: that of its layer, "first .. last" for several, the op's name without any."""
+    """A step's name: that of its layer, "first .. last" for several, the op's name without any.
+
+    A transfer is called after the layer that it moves data for: "load conv1", "store conv1".
+    """
+    if isinstance(op, StartOp) and (layer := LAYER.get(op)) is not None:
+        return f"{'load' if in_space(op.target, SramSpace()) else 'store'} {layer}"
     names = [each.layer_name or each.name for each in op.walk() if isinstance(each, LayerOp)]
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:
@@ -146,6 +158,12 @@ def columns(spans: Sequence[tuple[int, int]], first: int, last: int) -> tuple[in
     behind = sum(end < first for _, end in spans)
     place = min(behind, max(0, len(spans) - 1))
     return place, place
+
+
+def type_text(value: SSAValue) -> str:
+    """The shape and element type of a buffer."""
+    type_ = map_type(value)
+    return "x".join(map(str, (*type_.get_shape(), type_.element_type)))
 
 
 def role_of(buffer: OnChipBuffer, *, is_written: bool) -> Role:

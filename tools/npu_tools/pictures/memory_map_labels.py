@@ -1,6 +1,8 @@
 """Places for the names of buffers in the picture of a memory map; it needs no matplotlib.
 
 A name stands in its buffer if it fits. Else it stands in free space above, and a line leads there.
+A name for which there is no free space is left out; so is one far from its buffer if there are
+many, as lines would cross each other. The picture's tooltips have all names.
 Lengths are in points, coordinates start at the lower left corner of the axes.
 """
 
@@ -24,6 +26,10 @@ LONGEST_NAME = 28
 """Most characters of a name that are shown."""
 HEAD = 8
 """How many of them are the start of a long name. Most are its end, where layers' names differ."""
+FEW = 40
+"""If more names than this stand beside their buffers, each must be near."""
+REACH = 5
+"""How many points a name may be above its buffer then: too few for a line."""
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
@@ -88,7 +94,7 @@ class Label:
 
 
 def labels(memory: MemoryMap, scale: Scale) -> Iterator[tuple[Box, Label]]:
-    """A label for each buffer: inside if it fits, else in free space above it."""
+    """Labels of buffers: inside if they fit, else in free space above; none overlaps another."""
     areas = [scale.area(box) for box in memory.boxes]
     taken = [area for area in areas if area.height > 1]
     outside: list[tuple[Box, Area]] = []
@@ -98,10 +104,12 @@ def labels(memory: MemoryMap, scale: Scale) -> Iterator[tuple[Box, Label]]:
             yield box, label
         else:
             outside.append((box, area))
+    reach = scale.height if len(outside) <= FEW else REACH
     for box, area in outside:
-        label = beside(box, area, scale, taken)
-        taken.append(label.area)
-        yield box, label
+        label = beside(box, area, scale, taken, reach)
+        if label is not None:
+            taken.append(label.area)
+            yield box, label
 
 
 def inside(box: Box, area: Area, above: Sequence[Area]) -> Label | None:
@@ -136,8 +144,8 @@ def free_place(area: Area, width: float, height: float, above: Sequence[Area]) -
     return None
 
 
-def beside(box: Box, area: Area, scale: Scale, taken: Sequence[Area]) -> Label:
-    """The label in the nearest free space above a buffer, or over the buffer if there is none.
+def beside(box: Box, area: Area, scale: Scale, taken: Sequence[Area], reach: float) -> Label | None:
+    """The label in the nearest free space at most `reach` points above a buffer; None without.
 
     `taken` are the areas of buffers and of labels that are placed already.
     """
@@ -147,13 +155,13 @@ def beside(box: Box, area: Area, scale: Scale, taken: Sequence[Area]) -> Label:
     first = min(max(0.0, area.left), scale.width - width)
     middle = area.left + (area.width - width) / 2
     lefts = [min(max(0.0, left), scale.width - width) for left in (middle, first)]
-    for up in range(0, int(scale.height), 4):
+    for up in range(0, int(reach), 4):
         for left in lefts:
             place = Area(left, bottom + up, width, height)
             free = place.bottom + height <= scale.height
             if free and not any(place.overlaps(other) for other in taken):
                 return Label(text, place, size, beside=True)
-    return Label(text, Area(lefts[0], area.bottom, width, height), SIZES[-1], beside=True)
+    return None
 
 
 def extent(text: str, size: float) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from a fixed salt, no date is written, and the user's settings of matplotlib are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
@@ -13,6 +14,7 @@ from itertools import combinations, count, starmap
 from math import ceil
 from typing import Any, TypeAlias
 from warnings import catch_warnings, simplefilter
+from xml.sax.saxutils import escape
 
 from npu_tools.pictures.memory_map import Box, MemoryMap
 from npu_tools.pictures.memory_map_labels import (
@@ -41,7 +43,9 @@ NEAR = 8
 """A label that is fewer points above its buffer than this gets no line."""
 LABELLED_STEPS = 60
 """Most names on the x axis."""
-WIDEST = 44.0
+MOVES = ("load ", "store ")
+"""How the names of transfers begin; the x axis names layers only."""
+WIDEST = 18.0
 """Most inches from the first to the last step."""
 OFF_SCALE = 2.0
 """If the SRAM is larger than the arena by more than this factor, its line is above the picture."""
@@ -57,14 +61,38 @@ def svg(memory: MemoryMap) -> str:
         matplotlib.rcParams.update(SETTINGS)
         figure = draw(memory)
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "npu-compile"})
-    return out.getvalue()
+    return with_tooltips(out.getvalue(), memory)
+
+
+def with_tooltips(picture: str, memory: MemoryMap) -> str:
+    """The picture with a `<title>` in the group of each buffer and of its name."""
+
+    def titled(group: re.Match[str]) -> str:
+        return f"{group[0]}\n<title>{escape(tooltip(memory, memory.boxes[int(group[1])]))}</title>"
+
+    return re.sub(r'<g id="(?:buffer|name)-(\d+)">', titled, picture)
+
+
+def tooltip(memory: MemoryMap, box: Box) -> str:
+    """What a viewer shows of a buffer below the pointer."""
+    first, last = (printable(memory.steps[step]) for step in (box.first, box.last))
+    lines = [
+        " ".join(part for part in (printable(box.name), box.type) if part),
+        f"{box.size:,} bytes at {box.offset:,}",
+        first if box.first == box.last else f"{first} to {last}",
+    ]
+    others = [each for each in memory.boxes if each is not box and share_memory(box, each)]
+    if others:
+        lines.append(f"shares bytes with {', '.join(printable(each.name) for each in others)}")
+    return "\n".join(lines)
 
 
 def draw(memory: MemoryMap) -> Figure:
     """Draw the whole picture as a figure of matplotlib."""
     names = [shortened(name) for name in memory.steps]
+    longest = max((len(name) for name in names if not name.startswith(MOVES)), default=0)
     inches = min(WIDEST, max(6.0, 0.5 * len(names)))
-    left, right, above, below = 0.9, 1.75, 0.75, 0.25 + 0.072 * max(map(len, names))
+    left, right, above, below = 0.9, 1.75, 0.75, 0.25 + 0.072 * longest
     height = 4.6 + inches / 20
     whole = (left + inches + right, below + height + above)
     figure: Figure = import_module("matplotlib.figure").Figure(whole, facecolor=PAPER)
@@ -120,19 +148,20 @@ def share_memory(one: Box, two: Box) -> bool:
 def draw_boxes(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
     """Draw the buffers and their names."""
     rectangle: Any = import_module("matplotlib.patches").Rectangle
-    turns = count()
-    for box in memory.boxes:
+    turns, places = count(), {id(box): place for place, box in enumerate(memory.boxes)}
+    for place, box in enumerate(memory.boxes):
         colour = ENDS.get(box.role) or MAPS[next(turns) % len(MAPS)]
         corner, length = (box.first, box.offset), box.last - box.first + 1
         look = {"facecolor": colour, "edgecolor": INK, "linewidth": 0.7, "alpha": 0.88, "zorder": 2}
-        axes.add_patch(rectangle(corner, length, box.size, **look))
+        axes.add_patch(rectangle(corner, length, box.size, gid=f"buffer-{place}", **look))
     for box, label in labels(memory, scale):
         if label.beside:
             draw_leader(axes, scale, scale.area(box), label.area)
         middle = scale.place(*label.area.middle)
         turn = 90 if label.upright else 0
         look = {"fontsize": label.size, "color": INK, "rotation": turn, "linespacing": 1.1}
-        axes.text(*middle, label.text, ha="center", va="center", zorder=4, **look)
+        look |= {"ha": "center", "va": "center", "gid": f"name-{places[id(box)]}"}
+        axes.text(*middle, label.text, zorder=4, **look)
 
 
 def draw_leader(axes: Axes, scale: Scale, own: Area, label: Area) -> None:
@@ -176,8 +205,8 @@ def draw_levels(axes: Axes, memory: MemoryMap, scale: Scale) -> None:
 
 def draw_axes(axes: Axes, names: Sequence[str], top: float) -> None:
     """Write the names of the steps below the picture and the addresses to its left."""
-    every = ceil(len(names) / LABELLED_STEPS)
-    shown = range(0, len(names), every)
+    named = [index for index, name in enumerate(names) if not name.startswith(MOVES)]
+    shown = named[:: max(1, ceil(len(named) / LABELLED_STEPS))]
     axes.set_xticks([index + 0.5 for index in shown], [names[index] for index in shown])
     axes.tick_params(axis="x", rotation=90)
     step = 1

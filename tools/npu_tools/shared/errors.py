@@ -69,6 +69,15 @@ def guarded(
     return 1
 
 
+def diagnostic_of(error: Exception) -> str:
+    """The message of an exception, without the name of a tool or of an input file."""
+    if isinstance(error, UserError | MachineError | ArgSpecParseError):
+        return str(error)
+    if isinstance(error, ParseError):
+        return parse_message(error)
+    return describe(error) if isinstance(error, DiagnosticException) else unforeseen(error)
+
+
 def parse_message(error: ParseError) -> str:
     """The message of a parse error; it quotes the wrong line unless that is too long."""
     text = str(error).strip()

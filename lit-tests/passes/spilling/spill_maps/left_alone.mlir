@@ -59,7 +59,7 @@ func.func @nothing(%x: memref<1000xf32, #npu.dram>) {
 // CHECK: %window = sram.alloc
 // CHECK: %y = dram.alloc
 // CHECK: scf.for
-// CHECK: %row = memref.subview %y{{.*}} to memref<1x1x1x8xf32, strided<[64, 8, 8, 1], offset: ?>, #npu.dram>
+// CHECK: %row = memref.subview %y{{.*}} to memref<1x1x1x8xf32, strided<[64, 64, 8, 1], offset: ?>, #npu.dram>
 func.func @rows(%x: memref<1x1x8x8xf32, #npu.dram> {dram.input}, %z: memref<1x1x8x8xf32, #npu.dram> {dram.output}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -44,8 +44,7 @@ from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 
 SAME_SPACE = (
-    "memref.dma_start moves between two memory spaces; "
-    "expected sram-space and dram-space to differ"
+    "memref.dma_start moves between two memory spaces; expected sram-space and dram-space to differ"
 )
 
 
