@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 
 @dataclass(frozen=True)
@@ -78,30 +78,87 @@ def extents(op: memref.SubviewOp) -> list[tuple[Linear, int]] | None:
     return list(zip(firsts, op.static_sizes.get_values(), strict=True))
 
 
+def place_of(view: SSAValue) -> tuple[SSAValue, list[tuple[Linear, int]]] | None:
+    """A buffer, and for each of its axes the first index and the number of elements of a view.
+
+    The buffer may be a view itself, of a kind that is not followed. None for any other value.
+    """
+    places: list[tuple[Linear, int]] | None = None
+    while isinstance(view.owner, memref.SubviewOp):
+        found = extents(view.owner)
+        if found is None or len(view.owner.result.type.get_shape()) != len(found):
+            break
+        inner = places or [(Linear(), size) for _, size in found]
+        places = [(a.plus(b), size) for (a, _), (b, size) in zip(found, inner, strict=True)]
+        view = view.owner.source
+    return None if places is None else (view, places)
+
+
 def apart(later: SSAValue, earlier: SSAValue, variable: SSAValue, distances: Sequence[int]) -> bool:
     """Whether two views of one buffer, taken in different iterations, share no element.
 
-    `later` is taken when `variable` is larger than for `earlier`, by each of `distances` in turn.
-    False if it is not known.
+    `later` is taken when `variable`, that of a loop, is larger than for `earlier`, by each of
+    `distances` in turn. False if it is not known.
     """
-    ours, theirs = later.owner, earlier.owner
-    if not isinstance(ours, memref.SubviewOp) or not isinstance(theirs, memref.SubviewOp):
+    ours, theirs = place_of(later), place_of(earlier)
+    if ours is None or theirs is None or ours[0] is not theirs[0]:
         return False
-    one, other = extents(ours), extents(theirs)
-    if one is None or other is None or ours.source is not theirs.source:
-        return False
+    pairs = list(zip(ours[1], theirs[1], strict=True))
+    divisors = {
+        constant_of(value.owner.rhs)
+        for (first, _), _ in pairs
+        for value in first.factors
+        if isinstance(value.owner, arith.DivUIOp | arith.RemUIOp)
+    }
+    if len(divisors) > 1:
+        return False  # each of them has carries of its own
     return all(
-        any(
-            _disjoint(first, size, second, count, first.factors.get(variable, 0) * distance)
-            for (first, size), (second, count) in zip(one, other, strict=True)
-        )
+        any(_disjoint(one, other, variable, distance, carries) for one, other in pairs)
         for distance in distances
+        for carries in (False, True)
     )
 
 
-def _disjoint(first: Linear, size: int, second: Linear, count: int, moved: int) -> bool:
-    """Whether [first + moved, + size) and [second, + count) are known not to overlap."""
-    gap = first.plus(second, -1)
+def _disjoint(
+    one: tuple[Linear, int],
+    other: tuple[Linear, int],
+    variable: SSAValue,
+    distance: int,
+    carries: bool,
+) -> bool:
+    """Whether [first + what it has moved, + size) and [second, + count) do not overlap for sure.
+
+    `carries`: whether a quotient of the variable grows by one more than the quotient of `distance`.
+    """
+    (first, size), (second, count) = one, other
+    gap, moved = first.plus(second, -1), 0
+    for value, factor in first.factors.items():
+        change = _change(value, variable, distance, carries)
+        if change is None:
+            return False
+        moved += factor * change
     if gap.factors:
         return False
     return gap.constant + moved >= count or gap.constant + moved <= -size
+
+
+def _change(value: SSAValue, variable: SSAValue, distance: int, carries: bool) -> int | None:
+    """By how much a value is larger if the variable of its loop is larger by `distance`.
+
+    Known for the variable, its quotients and rests, and what is computed outside of the loop.
+    """
+    if value is variable:
+        return distance
+    body = variable.owner
+    op = value.owner
+    if isinstance(body, Block) and not (isinstance(op, Operation) and body.is_ancestor(op)):
+        return None if isinstance(op, Block) and body.is_ancestor(op) else 0
+    if not isinstance(op, arith.DivUIOp | arith.RemUIOp) or op.lhs is not variable:
+        return None
+    divisor = constant_of(op.rhs)
+    if divisor is None or divisor < 1:
+        return None
+    carry = int(carries and distance % divisor > 0)
+    if isinstance(op, arith.DivUIOp):
+        return distance // divisor + carry
+    return distance % divisor - carry * divisor

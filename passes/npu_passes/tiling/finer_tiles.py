@@ -69,22 +69,25 @@ def finer(
     best, least = found, GAIN * cycles(found)
     starts = (found.cut,) if within else (None, found.cut)
     cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block))
-    for tried in ways(stage, found.cut, cuts):
-        if tried.footprint <= free and tried.bytes <= found.bytes:
-            needed = cycles(tried)
-            if needed < least:
-                best, least = tried, needed
+    for tried in ways(stage, found, cuts, free):
+        needed = cycles(tried)
+        if needed < least:
+            best, least = tried, needed
     return best
 
 
-def ways(stage: Stage, first: Cut, others: Iterable[Cut]) -> Iterator[Staging]:
-    """The tiles of `others`, with two copies of all that moves; and all tiles with late stores."""
-    if stage.has_late(first):
-        yield stage.staging(first, double=True, late=True)
-    for cut in others:
-        yield stage.staging(cut, double=True)
-        if stage.has_late(cut):
-            yield stage.staging(cut, double=True, late=True)
+def ways(stage: Stage, found: Staging, cuts: Iterable[Cut], free: int) -> Iterator[Staging]:
+    """The tiles of `found` and `cuts` that fit and move no more bytes, all of them twice on chip.
+
+    Those that are loaded and stored are tried with stores in their step, and with late ones.
+    """
+    for cut in (found.cut, *cuts):
+        plain = stage.staging(cut, double=True)
+        if plain.footprint <= free and plain.bytes <= found.bytes:
+            yield plain
+            late = stage.with_late(plain)
+            if late is not None and late.footprint <= free:
+                yield late
 
 
 def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:

@@ -135,12 +135,9 @@ class Stage:
         help.
         """
         double = double and self.overlaps(cut)
-        late = late and double and self.has_late(cut)
-        buffers = tuple(
-            self.buffer(cut, operands, double=double, late=late) for operands in self.staged
-        )
+        buffers = tuple(self.buffer(cut, operands, double=double) for operands in self.staged)
         moves = [each for operands in self.staged for each in self.moves(cut, operands)]
-        return Staging(
+        found = Staging(
             cut,
             buffers,
             double,
@@ -150,15 +147,22 @@ class Stage:
                 for each in moves
             ),
             self.sums_buffer(cut),
-            late,
         )
+        return (self.with_late(found) if late else None) or found
 
-    def has_late(self, cut: Cut) -> bool:
-        """Whether the innermost loop loads tiles into a buffer and stores them from there."""
+    def with_late(self, found: Staging) -> Staging | None:
+        """The same tiles with late stores; None if no tile of the innermost loop is stored there.
+
+        That is a tile that is loaded into a double buffer, and stored from it.
+        """
+        cut = found.cut
         last = len(self.op.operands) - 1
-        if not cut.order or cut.order[-1] not in cut.indexing(last):
-            return False
-        return any(stored_in_place(self.op, cut, operands) for operands in self.staged)
+        if not found.double_buffer or cut.order[-1] not in cut.indexing(last):
+            return None
+        if not any(stored_in_place(self.op, cut, operands) for operands in self.staged):
+            return None
+        buffers = (self.buffer(cut, each, double=True, late=True) for each in self.staged)
+        return replace(found, buffers=tuple(buffers), late=True)
 
     def overlaps(self, cut: Cut) -> bool:
         """Whether the innermost loop becomes an `scf.for` in which some tile is moved."""
