@@ -34,7 +34,7 @@ STRAIGHT = 32
 """The most taps in straight-line code."""
 REGISTERS = 14
 """The registers for integers that a function may use."""
-MOST_PIXELS = 4
+MOST_PIXELS = 3
 """The most neighbouring pixels that are computed together."""
 
 
