@@ -58,6 +58,7 @@ from npu_passes.tiling.aligned_tiles import in_whole_blocks
 from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.moves import build_moves
+from npu_passes.tiling.picked_elements import view_picked_elements
 from npu_passes.tiling.predicted import described
 from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_operands
 from npu_passes.tiling.tile_nest import build_nest
@@ -137,6 +138,8 @@ class TileLoopsPass(RefusingPass):
         if self.jobs < 1:
             raise Refusal(f"expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
+        for function in functions(op) if self.block_size == 1 else ():
+            view_picked_elements(function)
         staged = [
             stage_function(function, machine, self.options, self.jobs, self.told)
             for function in functions(op)
