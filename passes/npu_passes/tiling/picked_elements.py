@@ -3,7 +3,7 @@
     npu.conv2d ins(%x, %w : memref<1x128x74x74xi8, #npu.dram>, ...) strides [2, 2]
 becomes
     %picked = memref.subview %x[0, 0, 0, 0] [1, 128, 37, 37] [1, 1, 2, 2]
-    npu.conv2d ins(%picked, %w : memref<1x128x37x37xi8, strided<...>, #npu.dram>, ...) strides [1, 1]
+    npu.conv2d ins(%picked, %w : memref<1x128x37x37xi8, strided<...>, #npu.dram>) strides [1, 1]
 
 Only maps off the chip: a transfer can leave elements out. As a map without a stride, it has tiles
 of several rows and columns that bring no element for nothing.
