@@ -73,7 +73,7 @@ def test_wrong_code_fails_the_tool(
         # The bias of the last layer is changed, so its sums are wrong.
         return with_file(made, "net.c", re.sub(r"(b3\[4\][^{]*\{)[^,]*", r"\1 9.0f", source))
 
-    monkeypatch.setattr("npu_tools.compiling.driver.compile_model", wrong)
+    monkeypatch.setattr("npu_tools.advice.advised.compile_model", wrong)
     out = small.parent / "out"
     assert compile.main([str(small), "--target", "host", "-o", str(out), "--verify"]) == 1
     said = capsys.readouterr()
