@@ -72,7 +72,7 @@ def test_the_table_is_printed_and_nothing_written(
     assert lines[0].split() == ["SRAM", "bytes", "work", "change", "pipeline"]
     arenas = [int(line.split()[0]) for line in lines[1:]]
     assert arenas == sorted(arenas, reverse=True)
-    work = [int(line.split()[2]) for line in lines[1:]]
+    work = [int(line.split()[1]) for line in lines[1:]]
     assert work == sorted(work), "a larger plan is on the front for its work alone"
     assert [line.split()[-1] for line in (lines[1], lines[-1])] == ["naive", "rows"]
     assert not out.exists()
