@@ -147,8 +147,10 @@ def test_networks_have_the_plan_of_their_onnx_form(name: str, last: bool, tmp_pa
     if UPSTREAM is not None:
         found.append(compiled_text(tmp_path, upstream(tmp_path, text, LINALG)))
     for each in found:
-        assert each.report.arena_bytes == want.report.arena_bytes
-        if not last:  # an image in rows needs no table to be put into rows
+        if last:  # an image in rows may lie closer to the map that overwrites it
+            assert each.report.arena_bytes <= want.report.arena_bytes
+        else:  # and needs no table to be put into rows
+            assert each.report.arena_bytes == want.report.arena_bytes
             assert each.report.weights_bytes == want.report.weights_bytes
         assert [layer.macs for layer in each.report.layers if layer.macs] == [
             layer.macs for layer in want.report.layers if layer.macs
