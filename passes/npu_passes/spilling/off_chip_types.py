@@ -9,8 +9,7 @@ run of bytes, so a transfer has fewer address jumps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from math import prod
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, StridedLayoutAttr
@@ -19,6 +18,7 @@ from xdsl.rewriter import Rewriter
 
 from npu_dialect.npu.attributes import DramSpace
 from npu_passes.analysis.views import views_of
+from npu_passes.buffers.spaces import dense_strides
 from npu_passes.support.loop_builder import memref_type
 
 
@@ -33,20 +33,19 @@ def off_chip(type_: MemRefType[Attribute], *, packed: bool) -> MemRefType[Attrib
     return MemRefType(type_.element_type, shape, layout, DramSpace())
 
 
-def packed_layout(shape: tuple[int, ...], strides: Iterable[int]) -> StridedLayoutAttr | NoneAttr:
+def packed_layout(shape: tuple[int, ...], strides: Sequence[int]) -> StridedLayoutAttr | NoneAttr:
     """The layout without gaps in which the axes have the same order in memory."""
-    inner_first = sorted(range(len(shape)), key=lambda axis: (tuple(strides)[axis], -axis))
+    inner_first = sorted(range(len(shape)), key=lambda axis: (strides[axis], -axis))
     steps, step = [0] * len(shape), 1
     for axis in inner_first:
         steps[axis] = step
         step *= shape[axis]
-    plain = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    return NoneAttr() if steps == plain else StridedLayoutAttr(steps)
+    return NoneAttr() if steps == dense_strides(shape) else StridedLayoutAttr(steps)
 
 
 def can_be_packed(buffer: SSAValue) -> bool:
     """Whether the types of all views of a buffer follow from its type."""
-    return all(
+    return memref_type(buffer).get_strides() is not None and all(
         isinstance(view.owner, memref.SubviewOp)
         and len(memref_type(view).get_shape()) == len(memref_type(buffer).get_shape())
         for view in views_of(buffer)

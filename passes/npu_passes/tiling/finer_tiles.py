@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
+from npu_passes.buffers.spaces import dense_strides
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
 from npu_passes.tiling.stage import Stage, Staging, operand_moves, stored_in_place
@@ -127,8 +128,7 @@ def tile_of(value: SSAValue, shape: Sequence[int]) -> Moved:
     """The transfer between a tile of this shape, which is contiguous, and a map off the chip."""
     type_ = memref_type(value)
     size, steps = element_bytes(type_), [step or 0 for step in type_.get_strides() or ()]
-    own = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    runs = merged_runs(shape, own, steps, size)
+    runs = merged_runs(shape, dense_strides(shape), steps, size)
     return Moved(1, prod(shape) * size, prod(axis.count for axis in runs.axes))
 
 
