@@ -123,7 +123,10 @@ def test_counters_are_the_formula() -> None:
             want += 4 * int(blocks[:, :, :size, :size].sum()) + len(images) * index
             dense += 4 * each.shape[1] * size**2
     assert found.bytes * len(images) == want
-    assert whole == dense
+    # Without blocks the first projection has two tiles along each axis, and does not read the row
+    # and the column between them.
+    between = 4 * maps[4].shape[1] * (31**2 - 30**2)
+    assert whole == dense - between
     assert found.bytes < 0.9 * whole
 
 

@@ -36,14 +36,25 @@ typedef struct {
     const intptr_t *strides;
 } buffer;
 
-enum { SHAPES = 2 * NPU_DMA_RUNNING };
-static npu_dma_shape shapes[SHAPES]; /* the engine reads them until the wait */
-static unsigned last;
+/* The engine reads a shape until the wait. A slot whose token is 0 is free; the last one takes what
+ * is too much, and the engine counts that as a mistake. */
+enum { SLOTS = NPU_DMA_RUNNING + 1 };
+static npu_dma_token tokens[SLOTS];
+static npu_dma_shape shapes[SLOTS];
 
-static const npu_dma_shape *shape_of(int rank, size_t element, const buffer *from,
+static int free_slot(void)
+{
+    int slot = 0;
+    while (slot < SLOTS - 1 && tokens[slot] != 0) {
+        ++slot;
+    }
+    return slot;
+}
+
+static const npu_dma_shape *shape_of(int slot, int rank, size_t element, const buffer *from,
                                      const buffer *to)
 {
-    npu_dma_shape *const shape = &shapes[++last % SHAPES];
+    npu_dma_shape *const shape = &shapes[slot];
     shape->bytes = element;
     shape->axes = rank;
     for (int axis = 0; axis < rank; ++axis) {
@@ -59,21 +70,24 @@ START = """\
 static int32_t start(npu_dma_kind kind, int32_t channel, int rank, size_t element,
                      const buffer *from, const buffer *to)
 {
-    return (int32_t)npu_dma_start(engine, channel, kind, to->data, from->data,
-                                  shape_of(rank, element, from, to));
+    const int slot = free_slot();
+    tokens[slot] = npu_dma_start(engine, channel, kind, to->data, from->data,
+                                 shape_of(slot, rank, element, from, to));
+    return (int32_t)tokens[slot];
 }
 """
 
 BLOCKS = """\
-static npu_dma_blocks blocks[SHAPES];
+static npu_dma_blocks blocks[SLOTS];
 
 static int32_t start_blocks(npu_dma_kind kind, int32_t channel, int rank, size_t element,
                             const buffer *from, const buffer *to, const buffer *map,
                             const buffer *index, int32_t block, int32_t zero)
 {
     const buffer *const chip = kind == NPU_DMA_WRITE ? from : to;
-    const npu_dma_shape *const shape = shape_of(rank, element, from, to);
-    npu_dma_blocks *const parts = &blocks[last % SHAPES];
+    const int slot = free_slot();
+    const npu_dma_shape *const shape = shape_of(slot, rank, element, from, to);
+    npu_dma_blocks *const parts = &blocks[slot];
     parts->element = element;
     parts->block = (size_t)block;
     parts->zero = (unsigned char)zero;
@@ -83,8 +97,9 @@ static int32_t start_blocks(npu_dma_kind kind, int32_t channel, int rank, size_t
         parts->chip[axis] = (size_t)chip->strides[axis] * element;
         parts->dram[axis] = (size_t)map->strides[axis] * element;
     }
-    return (int32_t)npu_dma_start_blocks(engine, channel, kind, to->data, from->data, map->data,
-                                         index->data, shape, parts);
+    tokens[slot] = npu_dma_start_blocks(engine, channel, kind, to->data, from->data, map->data,
+                                        index->data, shape, parts);
+    return (int32_t)tokens[slot];
 }
 """
 
@@ -93,6 +108,11 @@ void npu_transfer_wait(int32_t token);
 void npu_transfer_wait(int32_t token)
 {
     npu_dma_wait(engine, (npu_dma_token)token);
+    for (int slot = 0; slot < SLOTS; ++slot) {
+        if (tokens[slot] == (npu_dma_token)token) {
+            tokens[slot] = 0;
+        }
+    }
 }
 """
 
