@@ -17,6 +17,9 @@ from npu_plans.prefetch.problem import Block, Lived, Span, Step, Touch, Transfer
 
 MOST_STEPS = 400
 """How many steps a start or a wait may cross; it bounds the time of planning."""
+MOST_RUNNING = 16
+"""How many transfers of a block may run at a time, as an engine keeps a record of each. `npu_dma.h`
+has 32 records: as many are left for the transfers of loops inside."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,21 @@ class Plan:
             for step in buffer.uses:
                 self.buffers.setdefault(step, []).append(number)
         self.lives = [self.life(number) for number in range(len(block.buffers))]
+        starts = {each.start for each in block.transfers}
+        self.changes = [(n in starts) - (n in self.waits) for n in range(len(block.steps))]
+        self.running = [0] * len(self.order)
+        self.count(0, len(self.order))
+
+    def count(self, first: int, end: int) -> None:
+        """Count the transfers that run behind each step, for the steps at some places."""
+        now = self.running[first - 1] if first else 0
+        for place in range(first, end):
+            now += self.changes[self.order[place]]
+            self.running[place] = now
+
+    def may_run(self, places: range) -> bool:
+        """Whether one more transfer may run from the first of these places to the last."""
+        return max(self.running[max(0, places.start - 1) : places.stop], default=0) < MOST_RUNNING
 
     def life(self, buffer: int) -> range:
         """The places at which a buffer lives."""
@@ -82,7 +100,8 @@ class Plan:
             if beside >= cycles:
                 break
             if step.work:
-                if not self.makes_room(transfer.start, range(place, self.place[transfer.start])):
+                places = range(place, self.place[transfer.start])
+                if not (self.may_run(places) and self.makes_room(transfer.start, places)):
                     break
                 beside += step.spare if deep else step.work
                 taken, to = len(group), place
@@ -96,7 +115,8 @@ class Plan:
             if step.work:
                 break
             if self.order[place] in self.waits:
-                if not self.makes_room(transfer.start, range(place, self.place[transfer.start])):
+                places = range(place, self.place[transfer.start])
+                if not (self.may_run(places) and self.makes_room(transfer.start, places)):
                     break
                 taken, to = len(group), place
         if taken:
@@ -134,7 +154,8 @@ class Plan:
             if step.fixed or step.meets(touches):
                 break
             if step.work:
-                if not self.makes_room(transfer.start, range(last + 1, place + 1)):
+                places = range(last + 1, place + 1)
+                if not (self.may_run(places) and self.makes_room(transfer.start, places)):
                     break
                 beside += step.spare if deep else step.work
                 to = place
@@ -200,6 +221,7 @@ class Plan:
         for place in range(first, end):
             self.place[self.order[place]] = place
             changed.update(self.buffers.get(self.order[place], ()))
+        self.count(first, end)
         for number in changed:
             self.lives[number] = self.life(number)
 

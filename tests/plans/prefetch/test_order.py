@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_plans.prefetch.order import Order, ordered
+from npu_plans.prefetch.order import MOST_RUNNING, Order, ordered
 from npu_plans.prefetch.problem import Block, Lived, Step, Touch, Transfer, boxes_meet
 
 ROWS = 4
@@ -183,6 +183,24 @@ def test_loads_start_together() -> None:
         (Transfer(0, 1, True), Transfer(2, 3, True)),
     )
     assert ordered(block, 0).steps == (0, 2, 1, 3, 4)
+
+
+def test_as_many_run_as_an_engine_has_records_for() -> None:
+    """Far more loads than that are wanted beside the first step that computes."""
+    count = 3 * MOST_RUNNING
+    steps, transfers = [Step(work=1)], list[Transfer]()
+    for number in range(count):
+        touch = Touch(("chip", number), None, writes=True)
+        steps += [Step((touch,)), Step((touch,), needs=(2 * number + 1,))]
+        transfers.append(Transfer(2 * number + 1, 2 * number + 2, load=True, cycles=1))
+    lives = [Lived(number, 1, (2 * number + 1, 2 * count + 1)) for number in range(count)]
+    steps.append(Step(work=1))
+    order = ordered(Block(tuple(steps), tuple(transfers), tuple(lives)), count)
+    running = most = 0
+    for step in order.steps:
+        running += (0 < step <= 2 * count) * (1 if step % 2 else -1)
+        most = max(most, running)
+    assert most == MOST_RUNNING
 
 
 def test_room_in_inner_blocks_is_taken() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,10 +22,16 @@ from npu_tools.verifying.emulators import Interface, run_on
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("network", ["lenet5", "cifar10", "resnet8", "ds_cnn", "mobilenet_v1"])
-def test_the_estimate_of_int8_plans(network: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("network", "options"),
+    [
+        *((name, {}) for name in ("lenet5", "cifar10", "resnet8", "ds_cnn")),
+        ("mobilenet_v1", {"width": 1 / 4, "size": (48, 48)}),
+    ],
+)
+def test_the_estimate_of_int8_plans(network: str, options: dict[str, Any], tmp_path: Path) -> None:
     """How much more a plan costs than `default`: within 2 % of the emulated Cortex-M4."""
-    job = Job(saved_int8(tmp_path, network), "cortex-m4", io="int8")
+    job = Job(saved_int8(tmp_path, network, **options), "cortex-m4", io="int8")
     machine, found = Machine.load("cortex-m4"), list[tuple[float, int]]()
     for pipeline, streamed in product(("default", "rows"), (False, True)):
         plan = replace(job, pipeline=pipeline, stream_input=streamed)

@@ -8,10 +8,12 @@ import shutil
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from helpers.networks.zoo import build
+from helpers.networks.machines import KB, machine_file
+from helpers.networks.zoo import TINY, build
 from npu_tools.commands import compile
 from npu_tools.compiling.driver import Compiled, Job, compile_model
 from npu_tools.verifying.clock import ClockCheck, check_clock
@@ -33,11 +35,20 @@ def test_cycles_of_a_small_network(small: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("network", ["inception_small", "resnet18", "nasnet_a"])
-def test_cycles_of_networks_with_tiles_and_rows(network: str, tmp_path: Path) -> None:
-    model = tmp_path / "net.onnx"
-    model.write_bytes(build(network).SerializeToString())
-    check, _ = clock_of(model, "exynos-npu")
+@pytest.mark.parametrize(
+    ("network", "options", "kilobytes"),
+    [
+        ("inception_small", {}, 1024),
+        ("resnet18", {"width": 1 / 4, "size": (64, 64), "classes": 10}, 64),
+        ("nasnet_a", TINY["nasnet_a"], 12),
+    ],
+)
+def test_cycles_of_networks_with_tiles_and_rows(
+    network: str, options: dict[str, Any], kilobytes: int, tmp_path: Path
+) -> None:
+    model = tmp_path / f"{network}.onnx"
+    model.write_bytes(build(network, **options).SerializeToString())
+    check, _ = clock_of(model, machine_file(tmp_path, kilobytes * KB))
     assert check is not None
     assert check.complaint is None
     assert min(check.counted) > 0
