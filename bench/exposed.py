@@ -1,18 +1,21 @@
 """What share of the transfers hides behind layers, and how long networks take on the virtual clock.
 
-    python bench/exposed.py [NETWORK:KB ...]
+    python bench/exposed.py [--objective bytes|time] [NETWORK:KB ...]
 
 For each network, planned as int8 on exynos-npu with an SRAM of so many KB: the MB that cross the
 border, the percentage of them that moves while no layer runs between start and wait, the million
 cycles, and these as a multiple of what the core or the bus needs alone, whichever is more. LeNet-5
-is a float program for zynq7020. Without arguments: all networks of docs/time.md.
+is a float program for zynq7020. Without networks: all those of docs/time.md. `--objective` is that
+of npu-compile.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -45,7 +48,9 @@ NETWORKS = (
 PREFETCH = "npu-prefetch"
 
 
-def timed(name: str, kilobytes: int, folder: Path) -> Cycles:
+def timed(
+    name: str, kilobytes: int, folder: Path, objective: Literal["bytes", "time"] | None
+) -> Cycles:
     """The cycles of a network behind `npu-prefetch`."""
     found: list[Cycles] = []
 
@@ -61,18 +66,23 @@ def timed(name: str, kilobytes: int, folder: Path) -> Cycles:
         target, planned_as = machine_file(folder, kilobytes * KB), "i8"
     else:
         target, planned_as = "zynq7020", None
-    compile_model(Job(model, target, plan_as=planned_as, observers=(observe,)))
+    job = Job(model, target, plan_as=planned_as, objective=objective, observers=(observe,))
+    compile_model(job)
     return found[0]
 
 
 def main() -> int:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("networks", nargs="*", default=NETWORKS, metavar="NETWORK:KB")
+    parser.add_argument("--objective", choices=("bytes", "time"))
+    options = parser.parse_args()
     print("| network | KB | MB over the border | bare % | million cycles | times the larger |")
     print("|---|---:|---:|---:|---:|---:|")
-    for each in sys.argv[1:] or NETWORKS:
+    for each in options.networks:
         name, size = each.split(":")
         with tempfile.TemporaryDirectory() as folder:
-            cycles = timed(name, int(size), Path(folder))
+            cycles = timed(name, int(size), Path(folder), options.objective)
         needed = max(cycles.compute, cycles.bus)
         print(
             f"| {name} | {size if int(size) else 'zynq7020'} | {cycles.bytes / 1e6:.2f} "

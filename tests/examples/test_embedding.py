@@ -49,6 +49,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_network_is_fused_and_placed(printed: list[str]) -> None:
     placed = printed[0]
     assert "toy." not in placed

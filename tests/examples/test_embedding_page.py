@@ -7,6 +7,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from helpers.paths import ROOT
 
 PAGE = (ROOT / "docs" / "embedding.md").read_text(encoding="utf-8")
@@ -14,6 +16,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 XDSL_OPT = (sys.executable, "-c", "from xdsl.tools.xdsl_opt import main; main()")
 
 
+@pytest.mark.slow
 def test_each_command_prints_what_stands_below_it() -> None:
     commands = [index for index, (kind, _) in enumerate(BLOCKS) if kind == "sh"]
     assert len(commands) == 3

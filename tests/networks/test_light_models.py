@@ -17,7 +17,8 @@ from npu_tools.verifying.sessions import session_of
 TOLERANCE = 1e-4
 """Relative to the largest magnitude: sums of thousands of products, in another order."""
 
-SLOW = (
+MODELS = (
+    "squeezenet",
     "bvlc_alexnet",
     "densenet121",
     "inception_v1",
@@ -27,16 +28,13 @@ SLOW = (
     "vgg19",
     "zfnet512",
 )
-MODELS = (
-    "squeezenet",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
-)
 
 
 def compiled(model: Path) -> Compiled:
     return compile_model(Job(model=model, target="host", weights="bin"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_c_gives_what_is_recorded(name: str) -> None:
     found = compiled(light_file(name))
@@ -48,6 +46,7 @@ def test_c_gives_what_is_recorded(name: str) -> None:
     assert relative_error(got[0], want) <= TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_c_agrees_with_onnxruntime(name: str, tmp_path: Path) -> None:
     """With random weights, and an image of large numbers, so that LRN changes the result."""

@@ -126,6 +126,7 @@ def side_by_side() -> str:
     return pipeline
 
 
+@pytest.mark.slow
 def test_the_overlays_of_the_table(tmp_path: Path) -> None:
     """The arena with outputs beside their inputs, and with outputs over them."""
     rows = [row for row in rows_of("## Outputs over inputs") if len(row) == 4]
@@ -233,7 +234,8 @@ def test_the_peak_is_that_of_the_buffers(name: str, element: str | None, tmp_pat
         assert floor == peak if element is None else 0.98 * peak <= floor <= peak
 
 
-@pytest.mark.parametrize("name", ["inception_small", pytest.param("darts", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["inception_small", "darts"])
 def test_the_new_order_computes_the_same(name: str, tmp_path: Path) -> None:
     model = build(name, **{**TINY[name], "width": 1 / 8})
     source = image(model, 1)
@@ -251,14 +253,15 @@ def test_the_new_order_computes_the_same(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "pipeline"),
     [
         ("resnet18", "rows"),
-        pytest.param("resnet18", "default", marks=pytest.mark.slow),
-        pytest.param("mobilenet_v2", "rows", marks=pytest.mark.slow),
-        pytest.param("squeezenet1_1", "default", marks=pytest.mark.slow),
-        pytest.param("darts", "rows", marks=pytest.mark.slow),
+        ("resnet18", "default"),
+        ("mobilenet_v2", "rows"),
+        ("squeezenet1_1", "default"),
+        ("darts", "rows"),
     ],
 )
 def test_rows_of_floats_compute_the_same(name: str, pipeline: str, tmp_path: Path) -> None:

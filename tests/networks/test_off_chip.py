@@ -88,10 +88,8 @@ def test_light_models_give_what_is_recorded(name: str) -> None:
     assert relative_error(got, recorded_output(name)) <= TOLERANCE
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["squeezenet", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW_LIGHT)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["squeezenet", *SLOW_LIGHT])
 def test_light_models_with_seeded_weights(name: str, tmp_path: Path) -> None:
     """Equal weights would hide most mistakes. Numbers are so large that LRN changes the result."""
     model = tmp_path / f"{name}.onnx"

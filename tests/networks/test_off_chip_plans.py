@@ -67,7 +67,8 @@ def maps_moved(traffic: dict[str, int]) -> int:
     return traffic["feature_map_read_bytes"] + traffic["feature_map_write_bytes"]
 
 
-@pytest.mark.parametrize("sram_bytes", [pytest.param(SRAM_BYTES, marks=pytest.mark.slow), 819 * KB])
+@pytest.mark.slow
+@pytest.mark.parametrize("sram_bytes", [SRAM_BYTES, 819 * KB])
 def test_only_image_and_scores_and_weights_cross_the_border(
     model: Path, tmp_path: Path, sram_bytes: int
 ) -> None:

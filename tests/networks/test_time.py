@@ -17,6 +17,7 @@ from helpers.paths import ROOT
         ("cycles", ["flownet_s"], 6),
         ("cycles", ["inception_v3"], 4),
         ("exposed", ["lenet5:0", "inception_v3:256", "flownet_s:1024"], 5),
+        ("exposed", ["--objective", "time", "lenet5:0"], 3),
     ],
 )
 def test_tables(bench: str, networks: list[str], rows: int) -> None:

@@ -69,6 +69,7 @@ def check(found: list[Verdict]) -> None:
         assert sample.keys() <= NOT_RIGHT.keys(), sample
 
 
+@pytest.mark.slow
 def test_what_is_taken_is_right_and_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """One test for both, as importing all models takes most of the time."""
     judged = {suite: [judge(case) for case in cases(suite)] for suite in SUITES}

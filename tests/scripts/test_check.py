@@ -57,6 +57,7 @@ def test_a_tool_that_runs_nothing_has_failed(check: ModuleType) -> None:
     assert check.explain("lit", 0, check.Result(passed=1)).failed == []
 
 
+@pytest.mark.slow
 def test_pytest_report(check: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_it.py").write_text(
         "import pytest\n"
@@ -75,6 +76,7 @@ def test_pytest_report(check: ModuleType, tmp_path: Path, monkeypatch: pytest.Mo
     ]
 
 
+@pytest.mark.slow
 def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     """pytest-xdist's workers send the names; with `-m ""` the slow tests run."""
     for name in ("pyproject.toml", "tests/conftest.py"):

@@ -31,6 +31,7 @@ def folder() -> Iterator[Path]:
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_what_a_launcher_does_is_what_the_script_does(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "good.mlir").write_text("func.func private @f()\n", encoding="utf-8")
     (tmp_path / "bad.mlir").write_text("func.func @f( {\n", encoding="utf-8")

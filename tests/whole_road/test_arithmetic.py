@@ -81,7 +81,13 @@ def test_infinities_and_nan(tmp_path: Path) -> None:
 SQUEEZED = (1, 6, 5, 7)
 
 
-@pytest.mark.parametrize("kind", ["float32", "int32", "int8", "uint8"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "float32",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("int32", "int8", "uint8")),
+    ],
+)
 def test_all_operators_in_c(kind: str, tmp_path: Path) -> None:
     """Maps of equal shape, one number for each channel, one row, one number for all."""
     ops = FLOATS if kind == "float32" else INTEGERS if kind == "int32" else ("Max", "Min")

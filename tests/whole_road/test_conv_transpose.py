@@ -60,6 +60,7 @@ def report(
     return json.loads(captured.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["host", "zynq7020"])
 def test_nothing_is_copied(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = report(tmp_path, capsys, decoder(), "--target", target)
@@ -79,6 +80,7 @@ def upscaled(size: int) -> ModelProto:
     return model(nodes, {"x": (1, 8, size, size)}, weights=weights)
 
 
+@pytest.mark.slow
 def test_a_map_that_does_not_fit_moves_channel_by_channel(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_map_that_does_not_fit_moves_channel_by_channel(
     assert "npu.interleave" in {layer["op"] for layer in found["layers"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["zynq7020", "cortex-m4"])
 def test_too_large(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "net.onnx").write_bytes(upscaled(64).SerializeToString())
@@ -116,7 +119,10 @@ def quantised() -> ModelProto:
     return graph.model({"x": integers(3, "int8", 1, 8, 5, 4)}, out, "int8", 13)
 
 
-@pytest.mark.parametrize("target", ["host", "cortex-m4", "zynq7020"])
+@pytest.mark.parametrize(
+    "target",
+    ["cortex-m4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("host", "zynq7020"))],
+)
 def test_integers(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = report(tmp_path, capsys, quantised(), "--target", target)
     assert found["verify"]["outputs"][0]["steps"] <= 1

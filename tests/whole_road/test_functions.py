@@ -71,6 +71,7 @@ def test_functions_behind_other_layers(seed: int, tmp_path: Path) -> None:
     travel(tmp_path, fused(), feeds, Road.of(seed))
 
 
+@pytest.mark.slow
 def test_functions_in_tiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "net.onnx").write_bytes(fused().SerializeToString())
     machine = machine_file(tmp_path, 3000)
@@ -102,7 +103,15 @@ def tables(activation: str) -> ModelProto:
 
 
 @pytest.mark.parametrize(
-    "activation", ["Relu", "HardSigmoid", "HardSwish", "LeakyRelu", "Sigmoid", "SiLU"]
+    "activation",
+    [
+        "HardSwish",
+        "SiLU",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("Relu", "HardSigmoid", "LeakyRelu", "Sigmoid")
+        ),
+    ],
 )
 def test_a_table_needs_no_memory_and_no_floats(
     activation: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -64,6 +64,7 @@ def compiled(
     return json.loads(captured.out)
 
 
+@pytest.mark.slow
 def test_with_dma(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = compiled(tmp_path, capsys, attention()[0], "--target", "zynq7020")
     assert "npu.matmul" in {layer["op"] for layer in found["layers"]}

@@ -48,6 +48,7 @@ def test_floats(pipeline: str, tmp_path: Path) -> None:
     travel(tmp_path, network(), feeds, road)
 
 
+@pytest.mark.slow
 def test_with_dma(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(network().SerializeToString())

@@ -22,6 +22,7 @@ weight_buffers = 1
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sram", [20000, 1200])
 def test_a_normalised_map(sram: int, tmp_path: Path) -> None:
     """Each layer is one tile, or several of which each needs a part of its operands."""

@@ -64,6 +64,7 @@ def test_floats(pipeline: str, registers: int, steps: int, batch: int, tmp_path:
     travel(tmp_path, proto, feeds, road)
 
 
+@pytest.mark.slow
 def test_with_dma(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(network(4, 3).SerializeToString())

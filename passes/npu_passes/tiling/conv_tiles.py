@@ -33,12 +33,14 @@ class TileOptions:
     """How tiles are chosen: with `sizes` (rows, columns, in, out) by hand, else by the search.
 
     `double_buffer`: whether tiles may have two buffers. `block_size`: rows and columns of a block.
+    `fastest`: whether tiles may move more bytes in less time (`fastest_tiles.py`).
     """
 
     search: SearchOptions = field(default_factory=SearchOptions)
     sizes: tuple[int, ...] = ()
     double_buffer: bool = True
     block_size: int = 1
+    fastest: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_passes.buffers.spaces import dense_strides
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
+from npu_passes.tiling.layer_spaces import COLUMNS, ROWS, conv_windows
 from npu_passes.tiling.stage import Stage, Staging, operand_moves, stored_in_place
 from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
 from npu_plans.tiles.operand_regions import Cut, Space
@@ -44,47 +45,51 @@ def finer(
     *,
     within: bool = False,
     block: int = 1,
+    at_most: int | None = None,
 ) -> Staging:
-    """The fastest choice that moves no more bytes than `found` and fits into `free` bytes.
+    """The fastest choice that fits into `free` bytes, and moves at most `at_most` bytes.
 
-    With `within`, each of its tiles lies within a tile of `found`. No tile has less than `block`
-    rows or columns, which would cut blocks (`aligned_tiles.py`). It is `found` itself if the
-    machine does not say how long things take, or if no other choice is clearly faster.
+    By default it moves no more bytes than `found`. With `within`, each of its tiles lies within a
+    tile of `found`. No tile has less than `block` rows or columns, which would cut blocks
+    (`aligned_tiles.py`). It is `found` itself if the machine does not say how long things take, or
+    if no other choice is clearly faster.
     """
     if not machine.dma_bytes_per_cycle:
         return found
+    best, least = found, GAIN * cycles_of(stage, found, machine)
+    starts = (found.cut,) if within else (None, found.cut)
+    cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block))
+    most = found.bytes if at_most is None else at_most
+    for tried in ways(stage, (found.cut, *cuts), free, most):
+        needed = cycles_of(stage, tried, machine)
+        if needed < least:
+            best, least = tried, needed
+    return best
+
+
+def cycles_of(stage: Stage, staging: Staging, machine: Machine) -> Fraction:
+    """How long a layer takes in tiles, with the weight of its bare bytes."""
     rates = Rates(
         machine.dma_setup_cycles,
         machine.dma_jump_cycles,
         machine.dma_bytes_per_cycle,
         machine.dma_channels,
     )
-
-    def cycles(staging: Staging) -> Fraction:
-        steps = staging.cut.steps(staging.cut.order)
-        compute = compute_cycles(stage.op, staging.cut, machine)
-        parts = tuple(parts_of(stage.op, staging))
-        bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
-        return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare
-
-    best, least = found, GAIN * cycles(found)
-    starts = (found.cut,) if within else (None, found.cut)
-    cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block))
-    for tried in ways(stage, found, cuts, free):
-        needed = cycles(tried)
-        if needed < least:
-            best, least = tried, needed
-    return best
+    steps = staging.cut.steps(staging.cut.order)
+    compute = compute_cycles(stage.op, staging.cut, machine)
+    parts = tuple(parts_of(stage.op, staging))
+    bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
+    return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare
 
 
-def ways(stage: Stage, found: Staging, cuts: Iterable[Cut], free: int) -> Iterator[Staging]:
-    """The tiles of `found` and `cuts` that fit and move no more bytes, all of them twice on chip.
+def ways(stage: Stage, cuts: Iterable[Cut], free: int, most: int) -> Iterator[Staging]:
+    """The tiles that fit and move at most so many bytes, all of them twice on chip.
 
     Those that are loaded and stored are tried with stores in their step, and with late ones.
     """
-    for cut in (found.cut, *cuts):
+    for cut in cuts:
         plain = stage.staging(cut, double=True)
-        if plain.footprint <= free and plain.bytes <= found.bytes:
+        if plain.footprint <= free and plain.bytes <= most:
             yield plain
             late = stage.with_late(plain)
             if late is not None and late.footprint <= free:
@@ -145,8 +150,19 @@ def compute_cycles(op: Operation, cut: Cut, machine: Machine) -> Fraction:
     cycles = moved / machine.sram_bytes_per_cycle if machine.sram_bytes_per_cycle else Fraction()
     rate = dict(machine.macs_per_cycle).get(str(map_type(op.operands[0]).get_element_type()))
     if isinstance(op, LayerOp) and rate:
-        cycles = max(cycles, op.macs() / rate)
+        cycles = max(cycles, macs_of(op, cut) / rate)
     return cycles
+
+
+def macs_of(op: LayerOp, cut: Cut) -> Fraction:
+    """Multiply-accumulates in tiles. An output that several tiles pool counts in each."""
+    macs = Fraction(op.macs())
+    if isinstance(op, Conv2dOp) and op.pool is not None:
+        for name, (conv, *pools) in zip((ROWS, COLUMNS), conv_windows(op), strict=True):
+            pool, counts = pools[0], (each.count for each in cut.pieces(name))
+            reads = (min(conv.outputs, (n - 1) * pool.stride + pool.reach) for n in counts)
+            macs *= Fraction(sum(reads), conv.outputs)
+    return macs
 
 
 def elements_used(cut: Cut, operand: int) -> int:

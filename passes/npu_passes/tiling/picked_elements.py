@@ -1,40 +1,62 @@
-"""Lets 1x1 convolutions with a stride read a view of the elements that they use.
+"""Lets 1x1 convolutions with a stride read a view of the elements or the rows that they use.
 
     npu.conv2d ins(%x, %w : memref<1x128x74x74xi8, #npu.dram>, ...) strides [2, 2]
 becomes
     %picked = memref.subview %x[0, 0, 0, 0] [1, 128, 37, 37] [1, 1, 2, 2]
     npu.conv2d ins(%picked, %w : memref<1x128x37x37xi8, strided<...>, #npu.dram>) strides [1, 1]
+or
+    %picked = memref.subview %x[0, 0, 0, 0] [1, 128, 37, 73] [1, 1, 2, 1]
+    npu.conv2d ins(%picked, %w : memref<1x128x37x73xi8, strided<...>, #npu.dram>) strides [1, 2]
 
 Only maps off the chip: a transfer can leave elements out. As a map without a stride, it has tiles
-of several rows and columns that bring no element for nothing.
+of several rows and columns that bring no element for nothing. The elements that are used move the
+fewest bytes. Their rows take less time if an address jump takes longer than the bytes of a gap.
 """
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layers import Conv2dOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.stage import off_chip_operands
 
 
-def view_picked_elements(function: Operation) -> None:
-    """Replace the inputs of such convolutions in a function, and their strides."""
+def view_picked_elements(function: Operation, machine: Machine | None) -> None:
+    """Replace the inputs of such convolutions in a function, and their strides.
+
+    With a machine, they read rows where that takes less time on it.
+    """
     for op in list(function.walk()):
-        if isinstance(op, Conv2dOp) and picks(op):
-            sizes = [*shape_of(op.input)[:2], *shape_of(op.output)[2:]]
-            steps, firsts = [1, 1, *int_values(op.strides)], [0] * len(sizes)
-            source = memref_type(op.input)
-            type_ = memref.SubviewOp.infer_result_type(source, firsts, sizes, steps)
-            view = memref.SubviewOp.get(op.input, firsts, sizes, steps, type_)
-            view.result.name_hint = op.input.name_hint
-            Rewriter.insert_op(view, InsertPoint.before(op))
-            op.operands[0] = view.result
-            op.strides = int_array([1, 1])
+        if not isinstance(op, Conv2dOp) or not picks(op):
+            continue
+        down, across = int_values(op.strides)
+        gap = (across - 1) * element_bytes(memref_type(op.input))
+        left = across if machine is None or jump_bytes(machine) <= gap else 1
+        if (down, left) == (1, 1):
+            continue
+        (images, channels, *_), (*_, rows, columns) = shape_of(op.input), shape_of(op.output)
+        sizes = [images, channels, rows, columns if left == across else (columns - 1) * across + 1]
+        steps, firsts = [1, 1, down, left], [0] * len(sizes)
+        source = memref_type(op.input)
+        type_ = memref.SubviewOp.infer_result_type(source, firsts, sizes, steps)
+        view = memref.SubviewOp.get(op.input, firsts, sizes, steps, type_)
+        view.result.name_hint = op.input.name_hint
+        Rewriter.insert_op(view, InsertPoint.before(op))
+        op.operands[0] = view.result
+        op.strides = int_array([1, across // left])
+
+
+def jump_bytes(machine: Machine) -> Fraction:
+    """The bytes that cross the border while a transfer jumps to another address."""
+    return machine.dma_jump_cycles * machine.dma_bytes_per_cycle
 
 
 def picks(op: Conv2dOp) -> bool:

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from typing import NoReturn
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
@@ -34,7 +35,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse, refuse_size
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.domain_spaces import tiles_of
-from npu_passes.tiling.finer_tiles import finer
+from npu_passes.tiling.finer_tiles import cycles_of, finer
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
@@ -43,6 +44,14 @@ from npu_plans.tiles.operand_regions import Cut, even_sizes
 MOST_APART = 8
 """The most tiles of kernels that are code of their own, as each has scales of its own. So the code
 of a quantised layer does not grow with its kernels; more tiles would need less memory."""
+
+
+FAST: tuple[dict[str, Any], ...] = ({"minimize": "cost"}, {"split_rows": False})
+"""What is changed in the search for tiles that move more bytes in less time: least time of the
+transfers; whole rows, where few columns of a tile make many short runs."""
+
+MOST_BYTES = 200
+"""The percentage of the fewest bytes that the fastest tiles may move."""
 
 
 def least_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:
@@ -140,7 +149,29 @@ def chosen(
     as_asked = search.model == "paper" or search.minimize == "cost" or not options.double_buffer
     if found is None or as_asked:
         return found
+    if options.fastest and not groups and machine.dma_bytes_per_cycle:
+        return fastest(op, stage, found, machine, free, options)
     return finer(stage, found, machine, free, within=groups, block=options.block_size)
+
+
+def fastest(
+    op: Operation,
+    stage: Stage,
+    found: Staging,
+    machine: Machine,
+    free: int,
+    options: TileOptions,
+) -> Staging:
+    """The choice that takes the least time; `found` moves the fewest bytes."""
+    starts, most = [found], MOST_BYTES * found.bytes // 100
+    for change in FAST:
+        other = replace(options, search=replace(options.search, **change))
+        start = least_moved(op, stage, machine, free, other)
+        if start is not None and start not in starts and start.bytes <= most:
+            starts.append(start)
+    block = options.block_size
+    tried = [finer(stage, each, machine, free, block=block, at_most=most) for each in starts]
+    return min(tried, key=lambda each: (cycles_of(stage, each, machine), each.bytes))
 
 
 def least_moved(

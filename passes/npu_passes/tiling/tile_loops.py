@@ -122,8 +122,9 @@ class TileLoopsPass(RefusingPass):
     """The orders of loops over tiles that are searched: the paper's only, or all."""
     stationary: Literal["single", "double-buffered"] = "single"
     """Buffers of the operand that the innermost loop does not change: one, or two as others."""
-    minimize: Literal["cost", "bytes"] = "bytes"
-    """`cost`: the time of the transfers, with setup and jumps. `bytes`: the bytes moved."""
+    minimize: Literal["cost", "bytes", "time"] = "bytes"
+    """`bytes`: the bytes moved. `cost`: the time of the transfers, with setup and jumps. `time`:
+    the time of the layer; some of its transfers run beside it."""
     tile_sizes: tuple[int, ...] = ()
     """Rows, columns, input and output channels of a tile, by hand. Default: search."""
     double_buffer: bool = True
@@ -139,7 +140,7 @@ class TileLoopsPass(RefusingPass):
             raise Refusal(f"expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
         for function in functions(op) if self.block_size == 1 else ():
-            view_picked_elements(function)
+            view_picked_elements(function, machine if self.options.fastest else None)
         staged = [
             stage_function(function, machine, self.options, self.jobs, self.told)
             for function in functions(op)
@@ -158,10 +159,15 @@ class TileLoopsPass(RefusingPass):
     @property
     def options(self) -> TileOptions:
         """The options of the pass that say how tiles are chosen."""
+        fastest = self.minimize == "time"
         search = SearchOptions(
-            self.model, self.divisors_only, self.loop_order, self.stationary, self.minimize
+            self.model,
+            self.divisors_only,
+            self.loop_order,
+            self.stationary,
+            "bytes" if self.minimize == "time" else self.minimize,
         )
-        return TileOptions(search, self.tile_sizes, self.double_buffer, self.block_size)
+        return TileOptions(search, self.tile_sizes, self.double_buffer, self.block_size, fastest)
 
 
 def stage_function(

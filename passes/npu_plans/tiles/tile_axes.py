@@ -145,13 +145,14 @@ def axes_of(
     divisors_only: bool,
     prune: bool,
     split_inputs: bool = True,
+    split_rows: bool = True,
 ) -> Axes:
     """The search space of a layer.
 
     `prune`: whether to drop sizes that cannot be optimal. Without `split_inputs`, tiles have all
-    input channels. Without a halo (the paper), sigma_s and sigma_t are multiples of the stride, so
-    that tiles have whole outputs. With `divisors_only`, sizes divide the inputs then; with a halo,
-    they divide the outputs.
+    input channels; without `split_rows`, all columns. Without a halo (the paper), sigma_s and
+    sigma_t are multiples of the stride, so that tiles have whole outputs. With `divisors_only`,
+    sizes divide the inputs then; with a halo, they divide the outputs.
 
     Raises: TilingError if no size is allowed along an axis.
     """
@@ -170,9 +171,10 @@ def axes_of(
         sizes = candidates(channels, divisors_only) if split else [channels]
         return [channel_size(channels, size, conventions) for size in sizes]
 
+    columns = window(layer.columns)
     spaces = [
         window(layer.rows),
-        window(layer.columns),
+        columns if split_rows else columns[-1:],
         channel(layer.channels_in, split_inputs),
         channel(layer.channels_out, True),
     ]

@@ -51,6 +51,8 @@ class SearchOptions:
     """The conventions of the physical model."""
     split_inputs: bool = True
     """Whether a tile may have only some of the input channels."""
+    split_rows: bool = True
+    """Whether a tile may have only some of the columns."""
 
     @property
     def conventions(self) -> Conventions:
@@ -140,7 +142,8 @@ def search(
 
     Raises: TilingError if no tile fits.
     """
-    axes = axes_of(layer, options.conventions, options.divisors_only, True, options.split_inputs)
+    splits = (options.split_inputs, options.split_rows)
+    axes = axes_of(layer, options.conventions, options.divisors_only, True, *splits)
     tried = [
         best_of(layer, chunk, index, ocm_bytes, dma, options)
         for chunk in chunks(axes)

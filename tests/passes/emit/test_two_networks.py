@@ -109,7 +109,8 @@ def together(folder: Path, parts: Sequence[Part], language: str) -> list[bytes]:
     return [bytes.fromhex(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("language", ["c", pytest.param("c++", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["c", "c++"])
 def test_floats_and_integers(tmp_path: Path, language: str) -> None:
     """LeNet-5, and a quantised network whose inputs and outputs are integers."""
     (tmp_path / "net.onnx").write_bytes(residual().SerializeToString())
@@ -129,6 +130,7 @@ def test_floats_and_integers(tmp_path: Path, language: str) -> None:
     assert together(tmp_path, parts, language) == [part.alone() for part in parts]
 
 
+@pytest.mark.slow
 def test_the_runtime_twice(tmp_path: Path) -> None:
     """Two programs with transfers, each with its own npu_dma.h."""
     text = (resources.files("npu_dialect.targets") / "zynq7020.toml").read_text(encoding="utf-8")

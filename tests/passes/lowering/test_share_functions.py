@@ -161,6 +161,7 @@ def test_pointers_are_restricted_only_if_no_call_overlaps() -> None:
     assert source.count("*NPU_RESTRICT") == 1
 
 
+@pytest.mark.slow
 def test_deterministic() -> None:
     texts = {str(shared(loops(NETWORKS["zero points"].clone(), "host"))) for _ in range(2)}
     assert len(texts) == 1

@@ -13,6 +13,7 @@ import struct
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from helpers.pl330.network import build, parsed, run, small, write_c
 from helpers.pl330.zynq import SUPPORT, Zynq
@@ -42,6 +43,7 @@ def waiting_cuts(text: str) -> str:
     return text.replace(old, f"{event} put(&writer, 0x34u | channel << 11, 3);")
 
 
+@pytest.mark.slow
 def test_two_channels_beside_the_core(zynq: Zynq, tmp_path: Path) -> None:
     """A layer in tiles: the next ones come, and sums go, while the core computes."""
     size = (24, 32)

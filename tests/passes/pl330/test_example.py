@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from helpers.paths import ROOT
 from helpers.pl330.zynq import Zynq
 
@@ -19,6 +21,7 @@ def make(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_runs(zynq: Zynq, tmp_path: Path) -> None:
     """Caches are on, the core sleeps while it waits, and an interrupt ends each wait."""
     lines = make(tmp_path, "run", f"QEMU={zynq.qemu}").splitlines()

@@ -69,7 +69,14 @@ def test_clean(zynq: Zynq, tmp_path: Path, files: dict[str, str]) -> None:
     ],
     ids=["undefined", "underflow", "left", "operand"],
 )
-@pytest.mark.parametrize(("name", "channel"), [("weights", 0), ("read", 1), ("write", 3)])
+@pytest.mark.parametrize(
+    ("name", "channel"),
+    [
+        ("weights", 0),
+        pytest.param("read", 1, marks=pytest.mark.slow),
+        pytest.param("write", 3, marks=pytest.mark.slow),
+    ],
+)
 def test_channel(
     zynq: Zynq,
     tmp_path: Path,

@@ -56,6 +56,7 @@ def run_counted(
     return maps, counters
 
 
+@pytest.mark.slow
 def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
     module = Parser(context(), network()).parse_module()
     image = np.random.default_rng(1).integers(-2, 3, (1, 6, *SIZE)).astype(np.float32)
@@ -87,6 +88,7 @@ def test_front_of_flownet(zynq: Zynq, tmp_path: Path) -> None:
     assert sum(moved) > 2 * Machine.load("zynq7020").sram_bytes
 
 
+@pytest.mark.slow
 def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
     """In the paper's order, sums are read back. The four kinds of transfers have a channel each."""
     size = (12, 16)
@@ -105,7 +107,7 @@ def test_sums_that_are_read_back(zynq: Zynq, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.frombuffer(data[24:], "<f4"), expected.ravel())
 
 
-@pytest.mark.parametrize("offset", [0, 1072])
+@pytest.mark.parametrize("offset", [0, pytest.param(1072, marks=pytest.mark.slow)])
 def test_lenet5_from_npu_compile(zynq: Zynq, tmp_path: Path, offset: int) -> None:
     """As a user does it: npu-compile, then the C compiler, then the board; wherever memory lies."""
     model = EXAMPLE / "lenet5.onnx"

@@ -45,6 +45,7 @@ def test_others() -> None:
     assert pipeline_for("npu-tile-loops", zynq) == "npu-tile-loops"
 
 
+@pytest.mark.slow
 def test_blocks_on_the_core(zynq: Zynq, tmp_path: Path) -> None:
     """Maps in blocks move by the core, all else by microcode; the counters add both up."""
     network, _ = network_files(tmp_path)

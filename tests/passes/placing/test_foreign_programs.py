@@ -161,7 +161,7 @@ def program(seed: int) -> str:
     ("strategy", "order"),
     [
         ("greedy", "layers"),
-        ("none", "loops"),
+        pytest.param("none", "loops", marks=pytest.mark.slow),
         pytest.param("greedy", "loops", marks=pytest.mark.slow),
         pytest.param("none", "layers", marks=pytest.mark.slow),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from xdsl.ir import Attribute, SSAValue
@@ -57,6 +58,7 @@ def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attri
     return Conv2dOp(x, weight, None, out, pads=pads)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(case=regions(), top_rows=st.booleans())
 @example(case=residual(3), top_rows=False)

@@ -64,7 +64,8 @@ def test_the_program_of_flownet_s_moves_what_was_predicted() -> None:
     assert [round(moved.bytes / 1e6, 2) for moved in ran] == megabytes("in the IR")
 
 
-@pytest.mark.parametrize("sram_bytes", [pytest.param(3000, marks=pytest.mark.slow), 8192])
+@pytest.mark.slow
+@pytest.mark.parametrize("sram_bytes", [3000, 8192])
 def test_a_program_in_full_moves_what_was_predicted(sram_bytes: int) -> None:
     machine = Machine("small", sram_bytes, 0, alignment=8, dma_channels=4)
     module = chain(SMALL, machine, "npu-tile-loops")

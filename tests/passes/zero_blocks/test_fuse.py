@@ -42,6 +42,7 @@ def prunes(module: ModuleOp) -> list[PruneZeroBlocksOp]:
     return [op for op in module.walk() if isinstance(op, PruneZeroBlocksOp)]
 
 
+@pytest.mark.slow
 def test_nothing_more_moves() -> None:
     """Results are the same, and transfers as if `where=spilled` had pruned the tiles."""
     text = network()

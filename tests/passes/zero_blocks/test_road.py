@@ -89,6 +89,7 @@ def test_tiles_that_cut_blocks() -> None:
     assert 'npu.not_compressed = "its tiles of 20 x ' in text
 
 
+@pytest.mark.slow
 def test_pruned_on_the_way() -> None:
     """Results are as with pruning on tensors, and fewer blocks move."""
     everywhere = lowered("npu-prune-zero-blocks{where=all block-size=4 threshold=9.5}")

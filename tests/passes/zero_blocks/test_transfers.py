@@ -114,6 +114,7 @@ def test_whole_bytes_of_the_index(build: str) -> None:
     check(cases, results, counters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS)
 def test_ragged_blocks_beside_whole_ones(build: str) -> None:
     """Parts that cut blocks on both sides, with and without a whole block between."""

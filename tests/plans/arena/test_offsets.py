@@ -49,6 +49,7 @@ def test_rows_that_take_the_place_of_rows() -> None:
     assert check(problem, Solution((96, 0), 192)) == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(problem=problems())
 def test_every_plan_is_right(problem: Problem) -> None:

@@ -83,6 +83,7 @@ def test_output_is_deterministic(small: Path) -> None:
         assert path.read_bytes() == (outs[1] / path.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_output_does_not_depend_on_hashes(small: Path) -> None:
     written: list[dict[str, bytes]] = []
     for seed in ("0", "1"):

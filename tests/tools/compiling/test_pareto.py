@@ -81,6 +81,7 @@ def test_the_table_is_printed_and_nothing_written(
     assert [plan["arena_bytes"] for plan in front] == arenas[1:], "without the candidate"
 
 
+@pytest.mark.slow
 def test_a_picked_plan_is_compiled(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = model.parent / "out"
     run = [str(model), "--target", "cortex-m4", "-o", str(out), "--pareto", "--json"]

@@ -231,6 +231,7 @@ def test_modules_of_a_compilation(tmp_path: object) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_passes_that_only_read_change_nothing() -> None:
     texts: dict[str, str] = {}
     compile_model(Job(LENET5, "host", observers=(lambda step, m: texts.update({step: str(m)}),)))

@@ -133,10 +133,9 @@ NETWORKS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize(
-    "name", ["ds_cnn", *(pytest.param(each, marks=pytest.mark.slow) for each in [*NETWORKS][1:])]
-)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_networks_have_the_plan_of_their_onnx_form(name: str, last: bool, tmp_path: Path) -> None:
     model = build(name, **NETWORKS[name])
     path = tmp_path / "net.onnx"
@@ -212,7 +211,7 @@ def same_as_tosa(model: Path, folder: Path, *, last: bool) -> int:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["lenet5", "resnet8"])
+@pytest.mark.parametrize("name", ["lenet5", pytest.param("resnet8", marks=pytest.mark.slow)])
 def test_small_int8_network_as_tosa(name: str, tmp_path: Path) -> None:
     same_as_tosa(saved_int8(tmp_path, name, **TINY[name]), tmp_path, last=True)
 

@@ -51,6 +51,7 @@ def hovered(tab: Tab, plot: str, place: int = 0) -> str:
     )
 
 
+@pytest.mark.slow
 def test_page_is_drawn_and_answers(tab: Tab, small_page: Path) -> None:
     tab.looks(1280)
     tab.open(small_page)

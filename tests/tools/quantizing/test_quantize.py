@@ -66,6 +66,7 @@ def test_lenet5(
     verified(capsys, "image", images[64:72])
 
 
+@pytest.mark.slow
 def test_residual_network(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     images = np.random.default_rng(1).standard_normal((96, *SHAPE[1:])).astype(np.float32)
     assert main(save(folder, resnet(), x=images[:32])) == 0

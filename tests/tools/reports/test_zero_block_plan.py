@@ -36,6 +36,7 @@ def maps_moved(report: dict[str, Any]) -> int:
     return traffic["feature_map_read_bytes"] + traffic["feature_map_write_bytes"]
 
 
+@pytest.mark.slow
 def test_rows_add_up_to_the_traffic(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     report = compiled(*options, "--pipeline", BLOCKS)
     said = capsys.readouterr().out

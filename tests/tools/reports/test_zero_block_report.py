@@ -121,6 +121,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 @pytest.mark.parametrize(("kind", "height", "width", "block", "threshold"), CASES)
 def test_numbers_are_those_of_the_emitted_c(

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from helpers.networks.zoo import build
 from helpers.paths import LENET5
 
@@ -45,6 +47,7 @@ def test_a_terminal_sees_the_passes(tmp_path: Path) -> None:
     assert seen.endswith(b"\r\x1b[K")
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_the_layers_that_have_tiles(tmp_path: Path) -> None:
     seen = on_terminal([*COMPILE, str(LENET5), "--target", "zynq7020", "--jobs", "2"], tmp_path)
     assert b"npu-tile-loops: conv1: " in seen

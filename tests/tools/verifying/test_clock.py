@@ -32,13 +32,8 @@ def test_cycles_of_a_small_network(small: Path) -> None:
     assert sum(check.counted) == found.report.time["cycles"] > 0
 
 
-@pytest.mark.parametrize(
-    "network",
-    [
-        "inception_small",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("resnet18", "nasnet_a")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("network", ["inception_small", "resnet18", "nasnet_a"])
 def test_cycles_of_networks_with_tiles_and_rows(network: str, tmp_path: Path) -> None:
     model = tmp_path / "net.onnx"
     model.write_bytes(build(network).SerializeToString())
@@ -48,9 +43,8 @@ def test_cycles_of_networks_with_tiles_and_rows(network: str, tmp_path: Path) ->
     assert min(check.counted) > 0
 
 
-@pytest.mark.parametrize(
-    ("channels", "rate"), [(1, "2.5"), pytest.param(3, "0.375", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("channels", "rate"), [(1, "2.5"), (3, "0.375")])
 def test_cycles_on_other_machines(channels: int, rate: str, tmp_path: Path) -> None:
     """Rates that are fractions, many jumps, and more transfers than channels."""
     model, machine = tmp_path / "net.onnx", tmp_path / "mine.toml"

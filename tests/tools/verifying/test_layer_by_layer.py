@@ -82,6 +82,7 @@ def test_ties_that_later_layers_amplify_are_no_alarm(tmp_path: Path) -> None:
     assert "with onnxruntime's optimiser" in found[0].lines[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "scale", "layer"),
     [("int8", "c1_w_scale", "c1"), ("uint8", "c2_w_scale", "c2"), ("int8", "c3_w_scale", "c3")],
@@ -114,6 +115,7 @@ def test_a_right_network_agrees_in_all_layers(tmp_path: Path, kind: str) -> None
         assert found.as_dict()["layers"]["first_wrong"] is None
 
 
+@pytest.mark.slow
 def test_fixed_multipliers(tmp_path: Path) -> None:
     """Integers change scales in other arithmetic here, but a wrong scale is still found."""
     right = residual()

@@ -137,6 +137,7 @@ def near_onnxruntime(compiled: Compiled, image: NDArray[Any], got: NDArray[Any])
     assert np.abs(theirs.astype(int) - got.astype(int)).max() <= STEPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", QUICK, ids=str)
 def test_small_networks(plan: Plan, tmp_path: Path) -> None:
     executed(plan, tmp_path, **TINY[plan.network])

@@ -61,6 +61,7 @@ def compared(board: str, network: str, folder: Path, **options: Any) -> None:
     assert last <= second
 
 
+@pytest.mark.slow
 def test_small_network(tmp_path: Path) -> None:
     compared("cortex-m4", "cifar10", tmp_path, **TINY["cifar10"])
 

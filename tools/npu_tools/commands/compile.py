@@ -113,6 +113,11 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--strategy", metavar="HOW", help="greedy|exact|modules|ping-pong|none: how to find offsets"
     )
+    add(
+        "--objective",
+        metavar="WHAT",
+        help="bytes|time: what tiles are chosen by, the bytes that they move or the time they take",
+    )
 
 
 def add_front_options(parser: argparse.ArgumentParser) -> None:
@@ -319,6 +324,7 @@ def job_of(options: argparse.Namespace) -> Job:
         pipeline=options.pipeline,
         overlap=options.overlap,
         strategy=options.strategy,
+        objective=options.objective,
         weights=options.weights,
         weights_in_sram=options.weights_in_sram,
         calibrate=options.calibrate,

@@ -96,6 +96,8 @@ class Job:
     """Whether to print the C of a program with transfers a second time, for the virtual clock."""
     instructions: bool = False
     """Whether to predict the instructions of the C program, if the costs of the core are known."""
+    objective: Literal["bytes", "time"] | None = None
+    """What tiles are chosen by: the bytes that they move, or the time of their layer."""
     jobs: int = 1
     """How many layers are searched for tiles at the same time. Results do not depend on it."""
     observers: tuple[Observer, ...] = ()
@@ -290,6 +292,8 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         specs = with_option(specs, ASSIGN_OFFSETS, "strategy", job.strategy)
     if any(spec.name == TILE_LOOPS for spec in specs):
         specs = with_option(specs, TILE_LOOPS, "jobs", job.jobs)
+    if job.objective is not None:
+        specs = with_option(specs, TILE_LOOPS, "minimize", job.objective)
     if job.weights_in_sram is not None:
         place = index_of(specs, BUFFERIZE) + 1
         specs.insert(place, ArgSpec(PLACE_WEIGHTS, {"bytes": (job.weights_in_sram,)}))

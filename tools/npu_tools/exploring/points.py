@@ -18,7 +18,7 @@ from npu_tools.importers.frontends import Loaded, load
 
 OPTIONS = (
     *("pipeline", "overlap", "strategy", "plan_as", "io", "requantize", "flash"),
-    *("weights_in_sram", "stream_input"),
+    *("objective", "weights_in_sram", "stream_input"),
 )
 """The fields of a job that a sweep can vary, and that each row has."""
 

@@ -27,6 +27,7 @@ NUMBERS = (*RATES, *(f"{key}.{name}" for key in RATES_BY_TYPE for name in TIMED_
 WORDS: Mapping[str, tuple[str, ...]] = {
     "overlap": ("line-buffer", "recompute", "none"),
     "strategy": ("greedy", "exact", "modules", "ping-pong", "none"),
+    "objective": ("bytes", "time"),
     "plan_as": ("i8", "i16", "f16", "bf16"),
     "io": ("model", "int8"),
     "requantize": ("float", "fixed"),

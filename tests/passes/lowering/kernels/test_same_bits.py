@@ -97,9 +97,9 @@ def test_host(road: Road, mode: str, elements: str) -> None:
     ("road", "mode", "seed", "elements"),
     [
         (DSP, "fixed", 11, "bytes"),
-        (SMALL, "float", 12, "bytes"),
-        (BYTES, "float", 13, "bytes"),
-        (M0, "float", 15, "bytes"),
+        pytest.param(SMALL, "float", 12, "bytes", marks=pytest.mark.slow),
+        pytest.param(BYTES, "float", 13, "bytes", marks=pytest.mark.slow),
+        pytest.param(M0, "float", 15, "bytes", marks=pytest.mark.slow),
         (DSP, "float", 16, "halves"),
         pytest.param(DSP, "float", 10, "bytes", marks=pytest.mark.slow),
         pytest.param(BYTES, "fixed", 14, "bytes", marks=pytest.mark.slow),

@@ -26,6 +26,7 @@ EXAMPLES = pytest.param(8, id="some")
 MANY = pytest.param(40, id="many", marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("examples", [EXAMPLES, MANY])
 def test_loops(examples: int) -> None:
     """Loops with the kernels of each machine, and general loops, are interpreted."""

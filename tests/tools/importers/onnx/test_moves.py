@@ -268,7 +268,7 @@ def test_quantised_split(kind: str) -> None:
 
 
 @pytest.mark.parametrize("io", ["model", "int8"])
-@pytest.mark.parametrize("target", ["host", "zynq7020"])
+@pytest.mark.parametrize("target", ["host", pytest.param("zynq7020", marks=pytest.mark.slow)])
 def test_in_c(io: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Quantised moves around a convolution, on machines without and with DMA."""
     graph = Graph()

@@ -62,6 +62,7 @@ def test_lenet5(machine: str, tmp_path: Path, digits: tuple[Floats, Floats]) -> 
         assert result.instructions <= INSTRUCTIONS[machine]
 
 
+@pytest.mark.slow
 def test_lenet5_needs_most_of_16_kb(
     fe310: str, tmp_path: Path, digits: tuple[Floats, Floats]
 ) -> None:
@@ -72,6 +73,7 @@ def test_lenet5_needs_most_of_16_kb(
         run_on(fe310, tmp_path / "lenet5.c", [{"image": images[0]}], stack_bytes=16384 - 5412)
 
 
+@pytest.mark.slow
 def test_lenet5_in_rows(tmp_path: Path, digits: tuple[Floats, Floats]) -> None:
     """The rows of an image lie in flash, and the arena holds six of them."""
     images, scores = digits

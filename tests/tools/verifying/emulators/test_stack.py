@@ -15,7 +15,7 @@ from npu_tools.verifying.emulators import run_on
 from npu_tools.verifying.stack import measure_stack
 
 
-@pytest.mark.parametrize("network", ["floats", "integers"])
+@pytest.mark.parametrize("network", ["floats", pytest.param("integers", marks=pytest.mark.slow)])
 def test_static_is_at_least_measured(machine: str, network: str, tmp_path: Path) -> None:
     model = LENET5
     inputs = {"image": np.linspace(0, 1, 1024, dtype=np.float32)}

@@ -1,0 +1,82 @@
+"""Tiles by time: bytes may rise, cycles fall."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from helpers.paths import LENET5
+from helpers.tiles.chain import PLACES, chain
+from helpers.tiles.flownet_s import square
+from npu_dialect.machine import Machine
+from npu_passes.analysis.timed_program import read_program
+from npu_plans.time.rates import Rates
+from npu_plans.time.simulate import Cycles, simulate, total_of
+from npu_tools.commands.compile import main
+
+MACHINE = Machine(
+    "m",
+    4096,
+    0,
+    dma_channels=4,
+    clock_hz=1000,
+    macs_per_cycle=(("f32", Fraction(64)),),
+    dma_bytes_per_cycle=Fraction(16),
+    sram_bytes_per_cycle=Fraction(256),
+    dma_setup_cycles=100,
+    dma_jump_cycles=8,
+)
+
+
+def cycles_of(module: ModuleOp, machine: Machine) -> Cycles:
+    """The cycles of the only function."""
+    rates = Rates.of(machine)
+    (function,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
+    return total_of(simulate(read_program(function, rates).body, rates))
+
+
+@pytest.mark.parametrize("kernel", [1, 3, 5])
+@pytest.mark.parametrize("channels", [8, 24])
+def test_bytes_rise_and_cycles_fall(kernel: int, channels: int) -> None:
+    machine = replace(MACHINE, sram_bytes=3 * channels * channels * kernel * kernel + 8192)
+    layer = square("conv", 24, 32, channels, channels, kernel, 2)
+    fewest, fastest = (
+        cycles_of(chain([layer], machine, f"npu-tile-loops{{minimize={how}}},{PLACES}"), machine)
+        for how in ("bytes", "time")
+    )
+    assert fastest.bytes >= fewest.bytes
+    assert fastest.total <= fewest.total
+    if kernel == 1:
+        assert fastest.bytes > fewest.bytes
+        assert fastest.total < 0.5 * fewest.total
+
+
+def test_without_times_bytes_decide() -> None:
+    machine = replace(MACHINE, dma_bytes_per_cycle=Fraction(), clock_hz=0)
+    layer = square("conv", 24, 32, 8, 8, 1, 2)
+    one, two = (
+        chain([layer], machine, f"npu-tile-loops{{minimize={how}}}") for how in ("bytes", "time")
+    )
+    assert str(one) == str(two)
+
+
+@pytest.mark.parametrize(
+    ("target", "objective", "message"),
+    [
+        ("host", "time", "expected npu-tile-loops for the options that were given"),
+        ("zynq7020", "speed", "expected one of cost, bytes, time, got 'speed'"),
+    ],
+)
+def test_one_diagnostic(
+    target: str, objective: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = [str(LENET5), "--target", target, "--objective", objective, "-o", str(out)]
+    assert main(command) == 1
+    assert message in capsys.readouterr().err
+    assert not out.exists()
