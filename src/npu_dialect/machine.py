@@ -55,6 +55,9 @@ RATES = ("sram_bytes_per_cycle", "dma_bytes_per_cycle", "sram_byte_pj", "dram_by
 RATES_BY_TYPE = ("macs_per_cycle", "mac_pj")
 """The tables of such numbers, one for each of some element types."""
 
+TABLES = (*RATES_BY_TYPE, "block_cycles")
+"""All tables, also those that a machine may do without."""
+
 MOST_OF_PL330 = {"dma_channels": 8, "dma_events": 32, "dma_peripherals": 32}
 """The most that a PL-330 can have: instructions have 3 bits for a channel, 5 for the others."""
 
@@ -123,6 +126,8 @@ class Machine:
     `sram_bytes_per_cycle` on chip. A transfer takes `dma_setup_cycles`, plus `dma_jump_cycles` for
     each address jump, and then one cycle for `dma_bytes_per_cycle` bytes; all channels share that
     rate. `dma_setup` and `dma_jump` follow from these if a file has `dma_element` but not them.
+    `block_cycles` is what the core takes for an element (f32, i8) that moves in one direction
+    without zero blocks. No number: the DMA engine leaves them out by itself.
 
     These fields are energies in pJ: of a multiply-accumulate (`mac_pj`, for each element type), of
     a byte that the core reads or writes on chip (`sram_byte_pj`), and of a byte that crosses the
@@ -163,6 +168,7 @@ class Machine:
     mac_pj: tuple[tuple[str, Fraction], ...] = ()
     sram_byte_pj: Fraction = Fraction()
     dram_byte_pj: Fraction = Fraction()
+    block_cycles: tuple[tuple[str, Fraction], ...] = ()
 
     def __post_init__(self) -> None:
         """Check the ranges of all numbers.
@@ -260,7 +266,7 @@ class Machine:
                 working_memory=_string("working_memory", table.get("working_memory", "none")),
             )
             rates = {key: _rate(key, table[key]) for key in RATES if key in table}
-            by_type = {key: _rates(key, table[key]) for key in RATES_BY_TYPE if key in table}
+            by_type = {key: _rates(key, table[key]) for key in TABLES if key in table}
             machine = replace(machine, **numbers, **rates, **by_type)
             return replace(
                 machine,

@@ -32,7 +32,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.attributes import TARGET
-from npu_dialect.machine import RATES_BY_TYPE, Machine, MachineError
+from npu_dialect.machine import TABLES, Machine, MachineError
 
 
 @irdl_attr_definition
@@ -64,7 +64,7 @@ class TargetAttr(ParametrizedAttribute):
                 numbers[item.name] = StringAttr(value)
             elif isinstance(value, Fraction):
                 numbers[item.name] = _attribute_of(value)
-            elif item.name in RATES_BY_TYPE:
+            elif item.name in TABLES:
                 rates: tuple[tuple[str, Fraction], ...] = getattr(machine, item.name)
                 numbers[item.name] = DictionaryAttr(
                     {key: _attribute_of(rate) for key, rate in rates}

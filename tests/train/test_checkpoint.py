@@ -91,6 +91,24 @@ def test_a_training_that_was_over(whole: tuple[Path, dict[str, bytes]]) -> None:
     assert not any("weight_mask" in name for name in small.state_dict())
 
 
+def test_extended(tmp_path: Path) -> None:
+    """More epochs than before follow the schedule of the longer training; fewer are an error."""
+    short, long = (replace(PLAIN, recipe=replace(RECIPE, epochs=count)) for count in (1, 3))
+    run(tmp_path, short)
+    model = run(tmp_path, long, resume=True)
+    assert states(model) == states(run(tmp_path / "whole", long))
+    log = [json.loads(line) for line in (tmp_path / LOG).read_text().splitlines()]
+    assert [entry["learning_rate"] for entry in log] == pytest.approx([0.1, 0.1, 0.01])
+    with pytest.raises(UserError, match=r"trained for 3 epochs: expected --epochs of at least"):
+        run(tmp_path, short, resume=True)
+
+
+def test_a_rate_for_each_stretch() -> None:
+    first, second = replace(SETTINGS, tuning_rate=0.02).recipes
+    assert (first.learning_rate, second.learning_rate) == (0.1, 0.02)
+    assert SETTINGS.recipes[1].learning_rate == 0.1
+
+
 def test_without_a_plain_stretch(tmp_path: Path) -> None:
     """With one stretch and no pruning, the checkpoint keeps no network to start from."""
     settings = replace(PLAIN, block=2, recipe=replace(RECIPE, epochs=2))
@@ -111,7 +129,7 @@ def test_without_a_plain_stretch(tmp_path: Path) -> None:
         ({"threshold": 0.2}, "made with threshold 0.1, not 0.2"),
         ({"images": 50000}, "made with images 32, not 50000"),
         ({"recipe": replace(RECIPE, seed=7)}, "made with seed 0, not 7"),
-        ({"recipe": replace(RECIPE, epochs=4)}, "made with epochs 3, not 4"),
+        ({"tuning_rate": 0.5}, "made with tuning_rate nothing, not 0.5"),
     ],
 )
 def test_other_options(
@@ -159,7 +177,7 @@ def test_other_files(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "held", [[1, 2], {}, {"format": "x"}, {"format": "npu-train checkpoint 1"}]
+    "held", [[1, 2], {}, {"format": "x"}, {"format": "npu-train checkpoint 2"}]
 )
 def test_other_contents(tmp_path: Path, held: Any) -> None:
     torch_any.save(held, tmp_path / NAME)

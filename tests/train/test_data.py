@@ -14,7 +14,7 @@ import torch
 from helpers.train_files import cifar_binary, cifar_python, jpeg, pixels, tiny_imagenet
 from npu_tools.shared.errors import UserError
 from npu_train.data import load
-from npu_train.data.cifar10 import DEVIATION, MEAN
+from npu_train.data.cifar import TEN
 from npu_train.data.digits import enlarged
 from npu_train.data.pickles import byte_array, plain_pickle
 
@@ -55,7 +55,7 @@ def test_cifar10_python(tmp_path: Path, protocol: int) -> None:
     image, label = data.train[5]  # the second of the second batch
     assert label == 2
     want = pixels(4, 1)[1].reshape(3, 32, 32) / 255
-    want = (want - np.array(MEAN)[:, None, None]) / np.array(DEVIATION)[:, None, None]
+    want = (want - np.array(TEN.mean)[:, None, None]) / np.array(TEN.deviation)[:, None, None]
     np.testing.assert_allclose(image.numpy(), want, rtol=0, atol=1e-6)
 
 
@@ -72,7 +72,7 @@ def test_cifar10_of_python_2(tmp_path: Path) -> None:
     (tmp_path / "test_batch").write_bytes(text)
     data = load(f"cifar10:{tmp_path}")
     assert [data.held_out[index][1] for index in range(2)] == [3, 4]
-    level = data.held_out[1][0][2, 31, 31] * DEVIATION[2] + MEAN[2]
+    level = data.held_out[1][0][2, 31, 31] * TEN.deviation[2] + TEN.mean[2]
     assert round(float(level) * 255) == pixels(2)[1, -1]
 
 
@@ -212,5 +212,5 @@ def test_another_folder(tmp_path: Path, name: str, exists: bool) -> None:
 
 @pytest.mark.parametrize("text", ["mnist", "cifar10", "cifar10:", "digits:x", "", ":x"])
 def test_unknown_data(text: str) -> None:
-    with pytest.raises(UserError, match="expected digits, cifar10:FOLDER or tiny-imagenet:FOLDER"):
+    with pytest.raises(UserError, match="expected digits, cifar10:FOLDER, cifar100:FOLDER, tiny"):
         load(text)

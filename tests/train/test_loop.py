@@ -12,9 +12,9 @@ from torch import nn
 
 from helpers.train_files import squares
 from npu_tools.shared.errors import UserError
-from npu_train.data import Images
-from npu_train.distributed import Worker
-from npu_train.loop import Training, Varied, evaluate, seeded
+from npu_train.distributed import Worker, synchronised
+from npu_train.loading import Variation
+from npu_train.loop import Training, evaluate, seeded
 from npu_train.models import ZebraOptions, build
 from npu_train.schedule import Recipe, optimizer_of
 from npu_train.zebra import zebras
@@ -60,6 +60,49 @@ def test_it_learns() -> None:
     rates = [entry["learning_rate"] for entry in entries]
     assert rates == pytest.approx([0.1] * 8 + [0.01] * 4 + [0.001] * 4)
     assert entries[-1]["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_precisions(precision: str) -> None:
+    """Layers compute in few bits; weights, their gradients and the loss stay in float32."""
+    recipe = replace(RECIPE, epochs=1, precision=precision)
+    kinds: set[torch.dtype] = set()
+    training = Training(network(), DATA, recipe)
+    layer = next(part for part in training.model.modules() if isinstance(part, nn.Conv2d))
+
+    def note(_: nn.Module, given: object, output: torch.Tensor) -> None:
+        kinds.add(output.dtype)
+
+    hook = layer.register_forward_hook(note)
+    images = torch.stack([DATA.train[index][0] for index in range(8)])
+    loss = training.step(images, torch.tensor([0, 1] * 4))
+    hook.remove()
+    assert kinds == {getattr(torch, precision)}
+    assert (loss.dtype, layer.weight.dtype) == (torch.float32, torch.float32)
+    assert layer.weight.isfinite().all()  # a step whose gradients overflow is left out
+    assert bool(training.scaler.state_dict()) == (precision == "float16")
+
+
+def test_clipped_gradients() -> None:
+    training = Training(network(), DATA, replace(RECIPE, clip=1e-3))
+    images = torch.stack([DATA.train[index][0] for index in range(8)])
+    training.step(images, torch.tensor([0, 1] * 4))
+    squares = [
+        part.grad.square().sum() for part in training.model.parameters() if part.grad is not None
+    ]
+    assert float(torch.stack(squares).sum().sqrt()) == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_synchronised_batch_norms() -> None:
+    """The copy that trains in several processes has the network's own tensors."""
+    model = network()
+    twin = synchronised(model)
+    norms = [part for part in twin.modules() if isinstance(part, nn.SyncBatchNorm)]
+    assert len(norms) == sum(isinstance(part, nn.BatchNorm2d) for part in model.modules()) > 0
+    assert not any(isinstance(part, nn.BatchNorm2d) for part in twin.modules())
+    here, there = model.state_dict(), twin.state_dict()
+    assert all(here[name].data_ptr() == there[name].data_ptr() for name in here)
+    assert {id(part) for part in model.parameters()} == {id(part) for part in twin.parameters()}
 
 
 def test_rates() -> None:
@@ -111,11 +154,12 @@ def test_zero_share() -> None:
 
 def test_variations() -> None:
     """Images are shifted by at most 4 and mirrored, in the same way for the same epoch."""
-    image = np.arange(1.0, 65.0, dtype=np.float32).reshape(1, 1, 8, 8)
-    images = Images.of(np.repeat(image, 40, axis=0), np.arange(40))
-    found = [Varied(images, 3, 5)[index][0] for index in range(40)]
-    again = [Varied(images, 3, 5)[index][0] for index in range(40)]
-    other = [Varied(images, 3, 6)[index][0] for index in range(40)]
+    images = torch.arange(1.0, 65.0).reshape(1, 1, 8, 8).repeat(40, 1, 1, 1)
+    indices = torch.arange(40)
+    found = Variation(40, 3, 5).applied(images, indices)
+    again = Variation(40, 3, 5).applied(images[:9], indices[:9])
+    other = Variation(40, 3, 6).applied(images, indices)
+    found, again, other = list(found), [*again, *found[9:]], list(other)
     assert all(torch.equal(one, two) for one, two in zip(found, again, strict=True))
     assert not all(torch.equal(one, two) for one, two in zip(found, other, strict=True))
     mirrored = 0

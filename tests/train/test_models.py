@@ -26,12 +26,12 @@ def parameters(model: nn.Module) -> int:
 
 def test_resnet18_has_the_maps_of_the_paper() -> None:
     model = build("resnet18", classes=10, zebra=OPTIONS)
-    shapes = map_shapes(model, 3, 32)
+    shapes = list(map_shapes(model, 3, 32).values())
     assert len(shapes) == 17
     assert sum(prod(shape) for shape in shapes) == 557_056
     assert {zebra.block for zebra in zebras(model)} == {4}
     assert parameters(build("resnet18", classes=10, zebra=None)) == 11_173_962
-    shapes = map_shapes(build("resnet18", classes=200, size=64, zebra=None), 3, 64)
+    shapes = list(map_shapes(build("resnet18", classes=200, zebra=None), 3, 64).values())
     blocks = [shape for shape in shapes[1:]]
     assert len(blocks) == 16
     assert 4 * sum(prod(shape) for shape in blocks) == 7_864_320
@@ -50,7 +50,7 @@ def test_networks(
 ) -> None:
     model = build(name, classes=10, zebra=None)
     assert parameters(model) == count
-    shapes = map_shapes(model, 3, 32)
+    shapes = list(map_shapes(model, 3, 32).values())
     assert len(shapes) == len(activations(model)) == maps
     assert shapes[-1] == last
     assert zebras(model) == []
@@ -63,7 +63,7 @@ def test_networks(
 def test_narrow_networks_for_small_images(name: str) -> None:
     torch.manual_seed(0)
     model = build(name, classes=3, channels=1, size=9, width=0.0625, zebra=OPTIONS)
-    shapes = map_shapes(model, 1, 9)
+    shapes = map_shapes(model, 1, 9).values()
     assert model.training
     assert [zebra.block for zebra in zebras(model)] == [min(4, rows) for _, rows, _ in shapes]
     logits = model(torch.rand(2, 1, 9, 9))

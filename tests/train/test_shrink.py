@@ -73,7 +73,7 @@ def test_slimmed_networks(name: str, share: float, zebra: bool) -> None:
         assert channels(small) == alive
     else:
         assert sum(channels(small)) < sum(channels(model))
-    for shape, found in zip(map_shapes(small, 3, SIZE), zebras(small), strict=zebra):
+    for shape, found in zip(map_shapes(small, 3, SIZE).values(), zebras(small), strict=zebra):
         assert found.channels == shape[0]
         assert found.network is not None
         assert found.network.weight.shape == (shape[0], shape[0])

@@ -57,14 +57,6 @@ class Channels:
         return self.keep[self.groups[node.name]]
 
 
-class Layers(fx.Tracer):
-    """A tracer for which each `Activation` is one node."""
-
-    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        """Whether a module is one node of the graph."""
-        return isinstance(m, Activation) or super().is_leaf_module(m, module_qualified_name)
-
-
 class Shapes(fx.Interpreter):
     """Runs a network and stores the shape of each value in `shapes`, by node name."""
 

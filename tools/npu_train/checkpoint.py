@@ -20,7 +20,7 @@ from torch import nn
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.files import write_files
 
-FORMAT = "npu-train checkpoint 1"
+FORMAT = "npu-train checkpoint 2"
 NAME = "checkpoint.pt"
 
 
@@ -29,8 +29,9 @@ class Checkpoint:
     """The state of a training after `done` epochs of stretch number `stretch` (see stretches.py).
 
     `settings`: the options; to resume, they must be the same. `start`: the network's state at the
-    end of the first stretch, before pruning; empty in the first stretch. `model`, `optimizer`:
-    their states. `log`: an entry for each epoch. `random`: the state of torch's generator.
+    end of the first stretch, before pruning; empty in the first stretch. `model`, `optimizer`,
+    `scaler` (of float16's gradients): their states. `log`: an entry for each epoch. `random`: the
+    state of torch's generator.
     """
 
     settings: Mapping[str, Any]
@@ -39,6 +40,7 @@ class Checkpoint:
     start: Mapping[str, Any]
     model: Mapping[str, Any]
     optimizer: Mapping[str, Any]
+    scaler: Mapping[str, Any]
     log: list[dict[str, Any]]
     random: torch.Tensor
 
@@ -58,19 +60,27 @@ KEYS = tuple(field.name for field in fields(Checkpoint))
 def read(folder: Path, settings: Mapping[str, Any]) -> Checkpoint:
     """Read the checkpoint in a folder.
 
-    Raises: UserError if there is none, if the file is no checkpoint, or if its settings differ.
+    Only the number of epochs may differ: a training may be extended.
+
+    Raises: UserError if there is none, if the file is no checkpoint, if its settings differ, or if
+    more epochs than those of the settings are done.
     """
     path = folder / NAME
     if not path.is_file():
         raise UserError(f"{folder}: no {NAME}: nothing to --resume")
     checkpoint = parsed(path)
-    for key in settings:
+    for key in [key for key in settings if key != "epochs"]:
         was, now = checkpoint.settings.get(key), settings[key]
         if was != now:
             raise UserError(
                 f"{path}: made with {key} {said(was)}, not {said(now)}: give the options of then, "
                 "or another folder without --resume"
             )
+    if checkpoint.stretch and checkpoint.done > settings["epochs"]:
+        raise UserError(
+            f"{path}: trained for {checkpoint.done} epochs: expected --epochs of at least that, "
+            f"not {settings['epochs']}"
+        )
     return checkpoint
 
 
@@ -102,6 +112,7 @@ KINDS: Mapping[str, type] = {
     "start": dict,
     "model": dict,
     "optimizer": dict,
+    "scaler": dict,
     "log": list,
     "random": torch.Tensor,
 }

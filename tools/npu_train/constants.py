@@ -69,7 +69,8 @@ def normed(layer: nn.BatchNorm2d, constants: Tensor) -> Tensor:
 
 def activated(layer: Activation | nn.ReLU, constants: Tensor) -> Tensor:
     """The constants after a ReLU and its Zebra module, if it has one, [C]."""
-    constants = constants.clamp(min=0)
+    limited = isinstance(layer, Activation) and isinstance(layer.relu, nn.ReLU6)
+    constants = constants.clamp(min=0, max=6 if limited else None)
     if isinstance(layer, nn.ReLU) or layer.zebra is None:
         return constants
     return constants.where(~(constants < layer.zebra.threshold), 0.0)

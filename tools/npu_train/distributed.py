@@ -9,6 +9,7 @@ each step (DistributedDataParallel). Only process 0 writes files and prints.
 
 from __future__ import annotations
 
+import copy
 import gc
 import importlib
 import os
@@ -26,14 +27,21 @@ from npu_tools.shared.errors import UserError
 
 group: Any = torch.distributed  # its types are incomplete
 
+ATTEMPT = "TORCHELASTIC_RESTART_COUNT"
+"""The environment variable in which torchrun counts its restarts."""
+
 
 @dataclass(frozen=True)
 class Worker:
-    """This process: its number `rank` among `processes`, and the device that it computes on."""
+    """This process: its number `rank` among `processes`, and the device that it computes on.
+
+    `synchronised`: whether batch norms see the images of all processes together, in training.
+    """
 
     rank: int = 0
     processes: int = 1
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    synchronised: bool = False
 
     @property
     def first(self) -> bool:
@@ -44,6 +52,8 @@ class Worker:
         """The network with gradients averaged over all processes; itself if there is only one."""
         if self.processes == 1:
             return model
+        if self.synchronised:
+            model = synchronised(model)
         devices = [self.device] if self.device.type == "cuda" else None
         return DistributedDataParallel(model, device_ids=devices)
 
@@ -61,6 +71,17 @@ class Worker:
         if batch % self.processes:
             raise UserError(f"--batch {batch}: expected a multiple of {self.processes} processes")
         return batch // self.processes
+
+
+def synchronised(model: nn.Module) -> nn.Module:
+    """A copy of a network whose batch norms see the images of all processes together.
+
+    Both have the same tensors, so what the copy learns, the network has learnt.
+    """
+    tensors = [*model.parameters(), *model.buffers()]
+    twin = copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    norms: Any = nn.SyncBatchNorm  # its types are incomplete
+    return norms.convert_sync_batchnorm(twin)
 
 
 @contextmanager
@@ -81,7 +102,11 @@ def joined() -> Generator[Worker]:
     # The default arguments of this module's functions hold the process group that exists at its
     # import, for ever. So import it while there is none, before DistributedDataParallel does.
     importlib.import_module("torch.distributed.nn.functional")
-    group.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    store, rank, _ = next(group.rendezvous("env://"))
+    # torchrun keeps the store when it starts killed processes again, and with it their addresses.
+    store = group.PrefixStore(f"attempt {os.environ.get(ATTEMPT, '0')}", store)
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    group.init_process_group(backend, store=store, rank=rank, world_size=processes)
     try:
         yield Worker(group.get_rank(), processes, device)
     finally:

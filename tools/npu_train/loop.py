@@ -7,7 +7,7 @@ same weights, even if the training was interrupted between two epochs and resume
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -15,19 +15,18 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.progress import Progress
 from npu_train.data.images import Classified, Images
 from npu_train.distributed import Worker
+from npu_train.loading import Batch, Reading, Variation, batches, delivered
 from npu_train.loss import slimming_penalty, total_loss
-from npu_train.schedule import Recipe, optimizer_of
+from npu_train.schedule import PRECISIONS, Recipe, optimizer_of
 from npu_train.zebra import Zebra, zebras
 
-BORDER = 4
-"""Most pixels by which training shifts an image, as is usual for CIFAR-10."""
 EVALUATED = 256
 """How many images an evaluation puts into a batch."""
 
@@ -35,29 +34,6 @@ EVALUATED = 256
 def seeded(seed: int) -> None:
     """Seed torch's generator of the host, from which initial weights are drawn."""
     torch.default_generator.manual_seed(seed)
-
-
-@dataclass(frozen=True)
-class Varied(Dataset[tuple[Tensor, int]]):
-    """Training images, shifted and mirrored at random; seed and epoch decide how."""
-
-    images: Images
-    seed: int
-    epoch: int
-
-    def __len__(self) -> int:
-        """The number of images."""
-        return len(self.images)
-
-    def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        """An image, with zeros where it was shifted away, and its label."""
-        image, label = self.images[index]
-        draw = torch.Generator().manual_seed(hash((self.seed, self.epoch, index)) & (2**63 - 1))
-        rows, columns = image.shape[1:]
-        down, right = (int(torch.randint(0, 2 * BORDER + 1, (), generator=draw)) for _ in range(2))
-        image = F.pad(image, (BORDER,) * 4)[:, down : down + rows, right : right + columns]
-        mirrored = torch.rand((), generator=draw).item() < 0.5
-        return (image.flip(2) if mirrored else image), label
 
 
 @dataclass(frozen=True)
@@ -82,7 +58,7 @@ class Training:
     """The training of a network by a recipe; `done` epochs are over.
 
     `offset`: the number of epochs in earlier stretches, so that each epoch has its own random
-    numbers.
+    numbers. `reading`: how images are read.
     """
 
     def __init__(
@@ -92,14 +68,18 @@ class Training:
         recipe: Recipe,
         place: Worker = Worker(),
         offset: int = 0,
+        reading: Reading = Reading(),
     ) -> None:
         self.model = model.to(place.device)
         self.data = data
         self.recipe = recipe
         self.place = place
         self.offset = offset
+        self.reading = reading
         self.done = 0
         self.optimizer: Any = optimizer_of(self.model, recipe)
+        half = recipe.precision == "float16"  # small gradients of other types do not become 0
+        self.scaler: Any = torch.amp.GradScaler(place.device.type, enabled=half)
         self.spread = place.spread(self.model)
         self.line = Progress()
         self.share = place.share(recipe.batch)
@@ -112,7 +92,7 @@ class Training:
         while self.done < self.recipe.epochs:
             started, rate = time.monotonic(), self.recipe.rate(self.done)
             loss = self.epoch(rate)
-            found = evaluate(self.model, self.data.held_out, self.place)
+            found = evaluate(self.model, self.data.watched, self.place, self.reading)
             self.done += 1
             self.line.clear()
             after(
@@ -134,14 +114,13 @@ class Training:
             options["lr"] = rate
         self.spread.train()
         total, steps = torch.zeros((), device=self.place.device), 0
-        batches = self.batches()
-        for images, labels in batches:
-            loss: Any = self.loss(images.to(self.place.device), labels.to(self.place.device))
-            self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            self.optimizer.step()
-            total, steps = total + loss.detach(), steps + 1
-            self.say(steps, len(batches))
+        loader, epoch = self.batches(), self.offset + self.done
+        varies = self.data.flips
+        vary = Variation(len(self.data.train), self.recipe.seed, epoch) if varies else None
+        for batch in delivered(loader):
+            images, labels = self.prepared(batch, vary)
+            total, steps = total + self.step(images, labels), steps + 1
+            self.say(steps, len(loader))
         mean = float(self.place.total(total)) / max(steps * self.place.processes, 1)
         if not isfinite(mean):
             raise UserError(
@@ -149,31 +128,44 @@ class Training:
             )
         return mean
 
+    def prepared(self, batch: Batch, vary: Variation | None) -> tuple[Tensor, Tensor]:
+        """The images of a batch, normalised and varied, and their labels, on the device."""
+        raw, labels, indices = batch
+        device = self.place.device
+        images = self.data.train.normalised(raw.to(device, non_blocking=True))
+        labels = labels.to(device, non_blocking=True)
+        return (images if vary is None else vary.applied(images, indices)), labels
+
+    def step(self, images: Tensor, labels: Tensor) -> Tensor:
+        """Train on a batch; returns its loss."""
+        loss: Any = self.loss(images, labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.scaler.scale(loss).backward()
+        if self.recipe.clip:
+            self.scaler.unscale_(self.optimizer)
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return loss.detach()
+
     def loss(self, images: Tensor, labels: Tensor) -> Tensor:
         """The loss of a batch: equation (1) of paper 003 and the penalty of network slimming."""
-        logits = self.spread(images)
-        loss = total_loss(logits, labels, self.model, self.recipe.regularisation)
+        kind = PRECISIONS[self.recipe.precision]
+        with torch.autocast(images.device.type, kind, enabled=kind is not torch.float32):
+            logits = self.spread(images)
+            loss = total_loss(logits, labels, self.spread, self.recipe.regularisation)
         if self.recipe.slimming:
             loss = loss + slimming_penalty(self.model, self.recipe.slimming)
         return loss
 
-    def batches(self) -> DataLoader[tuple[Tensor, Tensor]]:
+    def batches(self) -> DataLoader[Any]:
         """The batches of this process in an epoch; images that do not fill a batch are left out."""
-        epoch = self.offset + self.done
-        images: Any = self.data.train
-        if self.data.flips:
-            images = Varied(self.data.train, self.recipe.seed, epoch)
         sampler = DistributedSampler[Any](
-            images, self.place.processes, self.place.rank, seed=self.recipe.seed
+            self.data.train, self.place.processes, self.place.rank, seed=self.recipe.seed
         )
-        sampler.set_epoch(epoch)
-        return DataLoader(
-            images,
-            self.share,
-            sampler=sampler,
-            drop_last=len(sampler) >= self.share,
-            generator=torch.Generator(),  # not torch's own, which a network may draw from
-        )
+        sampler.set_epoch(self.offset + self.done)
+        whole = len(sampler) >= self.share
+        return batches(self.data.train, sampler, self.share, self.reading, whole=whole)
 
     def say(self, step: int, steps: int) -> None:
         """Show the current epoch and step on the terminal."""
@@ -181,13 +173,15 @@ class Training:
             self.line.say(f"epoch {self.done + 1}/{self.recipe.epochs}, step {step}/{steps}")
 
 
-def evaluate(model: nn.Module, images: Images, place: Worker = Worker()) -> Evaluated:
+def evaluate(
+    model: nn.Module, images: Images, place: Worker = Worker(), reading: Reading = Reading()
+) -> Evaluated:
     """Measure accuracy and zero blocks on images, with the thresholds of inference.
 
     Each process evaluates a share of the images; all processes get the result.
     """
     counts = torch.zeros(3, dtype=torch.float64, device=place.device)
-    mine = list(range(place.rank, len(images), place.processes))
+    mine = range(place.rank, len(images), place.processes)
 
     def count(module: nn.Module, _: object, output: Tensor) -> None:
         assert isinstance(module, Zebra)
@@ -198,8 +192,9 @@ def evaluate(model: nn.Module, images: Images, place: Worker = Worker()) -> Eval
     model.eval()
     try:
         with torch.no_grad():
-            for batch, labels in in_batches(images, mine):
-                answers = model(batch.to(place.device)).argmax(1)
+            for raw, labels, _ in delivered(batches(images, mine, EVALUATED, reading)):
+                batch = images.normalised(raw.to(place.device, non_blocking=True))
+                answers = model(batch).argmax(1)
                 counts[0] += (answers == labels.to(place.device)).sum()
     finally:
         for hook in hooks:
@@ -207,14 +202,6 @@ def evaluate(model: nn.Module, images: Images, place: Worker = Worker()) -> Eval
     right, kept, all_elements = (float(count) for count in place.total(counts))
     zero_share = 1 - kept / all_elements if all_elements else None
     return Evaluated(right / max(len(images), 1), zero_share)
-
-
-def in_batches(images: Images, indices: list[int]) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of at most `EVALUATED` images, in the order of `indices`, with their labels."""
-    for start in range(0, len(indices), EVALUATED):
-        pairs = [images[index] for index in indices[start : start + EVALUATED]]
-        labels = torch.tensor([label for _, label in pairs])
-        yield torch.stack([image for image, _ in pairs]), labels
 
 
 def elements_kept(maps: Tensor, block: int) -> int:

@@ -25,13 +25,15 @@ def zebra_penalty(model: nn.Module, like: Tensor) -> Tensor:
     """The sum over layers l and channels c of (T_obj - T_lc)^2, averaged over a batch's images.
 
     The thresholds T_lc are those of the last batch. A Zebra module without any adds nothing: one in
-    evaluation mode, or one whose thresholds are not learned. The result has the type and device of
-    `like`.
+    evaluation mode, or one whose thresholds are not learned. The result is on the device of
+    `like`, and has its type, or float32 if that has more bits.
     """
-    penalty = torch.zeros((), dtype=like.dtype, device=like.device)
+    kind = torch.promote_types(like.dtype, torch.float32)  # sums of squares need the bits
+    penalty = torch.zeros((), dtype=kind, device=like.device)
     for zebra in zebras(model):
         if zebra.training and zebra.thresholds is not None:
-            penalty = penalty + (zebra.threshold - zebra.thresholds).square().sum(1).mean()
+            distances = zebra.threshold - zebra.thresholds.to(kind)
+            penalty = penalty + distances.square().sum(1).mean()
     return penalty
 
 

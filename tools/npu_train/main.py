@@ -2,6 +2,7 @@
 
     npu-train --data digits --model resnet18 --width 0.125 --epochs 12 --block 4 --threshold 0.1 \\
         --regularisation 0.1 --out digits
+    npu-train --data folder:photos --module net.py:Net --epochs 20 --block 4 --out photos
     npu-compile digits/model.onnx --target exynos-npu --pipeline zero-blocks
 
 writes the folder `digits`: `model.onnx`, `calibration.npz` with some training images for
@@ -14,20 +15,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npu_tools.commands.arguments import natural, positive, usage_error
 from npu_tools.shared.errors import UserError, guarded
+from npu_train.options import TOOL, argument_parser, check, settings_of
 
 if TYPE_CHECKING:
     from npu_train.data import Classified
     from npu_train.distributed import Worker
-    from npu_train.stretches import Settings
+    from npu_train.stretches import Session, Settings
 
-TOOL = "npu-train"
 CALIBRATED = 16
 """How many training images are in calibration.npz."""
 
@@ -43,6 +42,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
             return sweep(given[1:])
         options = argument_parser().parse_args(given)
+        check(options)
         need_torch()
         return run(options)
 
@@ -59,76 +59,87 @@ def need_torch() -> None:
             raise UserError(f"{TOOL} needs {package}: pip install 'npu-dialect[train]'")
 
 
-def argument_parser() -> argparse.ArgumentParser:
-    """The argument parser with all options of npu-train."""
-    parser = argparse.ArgumentParser(
-        TOOL,
-        description="Train a network with zero blocks; `npu-train sweep --help` for the table.",
-    )
-    parser.error = usage_error
-    add = parser.add_argument
-    add("-v", "--version", action="version", version=f"{TOOL} {version('npu-dialect')}")
-    add("--data", required=True, metavar="NAME", help="digits, cifar10:DIR or tiny-imagenet:DIR")
-    add("--model", required=True, metavar="NAME", help="resnet18, resnet56, vgg16 or mobilenet")
-    add("--out", required=True, type=Path, metavar="DIR", help="where to write")
-    add("--width", type=float, default=1.0, help="factor for the channels of all layers")
-    add("--epochs", type=positive, default=200, metavar="N", help="default: %(default)s")
-    add("--block", type=positive, metavar="B", help="blocks of B x B (default: no Zebra)")
-    add("--threshold", type=float, default=0.1, help="Zebra's target (default: %(default)s)")
-    add("--regularisation", type=float, default=0.1, help="Zebra's penalty (%(default)s)")
-    add("--pretrain", type=natural, default=0, metavar="N", help="epochs before pruning and Zebra")
-    add(
-        "--slimming",
-        type=float,
-        default=0.0,
-        help="L1 penalty on the scales of batch norms, during --pretrain if there is any",
-    )
-    add(
-        "--prune-channels",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="share of channels to remove after --pretrain",
-    )
-    add(
-        "--prune-weights",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="share of weights to set to zero after --pretrain",
-    )
-    add("--batch", type=positive, default=128, metavar="N", help="images a step (%(default)s)")
-    add("--learning-rate", type=float, default=0.1, help="initial rate (default: %(default)s)")
-    add("--momentum", type=float, default=0.9, help="of SGD (default: %(default)s)")
-    add("--weight-decay", type=float, default=5e-4, help="default: %(default)s")
-    add("--seed", type=natural, default=0, help="of all random numbers (default: %(default)s)")
-    add("--resume", action="store_true", help="go on from DIR/checkpoint.pt")
-    return parser
-
-
 def run(options: argparse.Namespace) -> int:
     """Train the network and export it; returns the exit code."""
-    from npu_train.data import load
     from npu_train.distributed import joined
 
-    data = load(options.data)
+    data = data_of(options)
     settings = settings_of(options, data)
     with joined() as place:
-        train(settings, data, options, place)
+        train(settings, data, options, placed(place, options.sync_batch_norm))
     return 0
+
+
+def data_of(options: argparse.Namespace) -> Classified:
+    """The images that the options ask for.
+
+    Raises: UserError if they cannot be read, or cannot be split.
+    """
+    from dataclasses import replace
+
+    from npu_train.data import load, with_validation
+
+    data = load(options.data, options.image_size)
+    data = with_validation(data, options.validation, options.seed)
+    return replace(data, flips=True) if options.vary else data
+
+
+def placed(place: Worker, synchronised: bool) -> Worker:
+    """The place of this process, with batch norms of all processes together if they are asked for.
+
+    Raises: UserError if they cannot be had.
+    """
+    from dataclasses import replace
+
+    if synchronised and (place.processes == 1 or place.device.type != "cuda"):
+        raise UserError("--sync-batch-norm: expected several processes on GPUs, by torchrun")
+    return replace(place, synchronised=synchronised)
 
 
 def train(settings: Settings, data: Classified, options: argparse.Namespace, place: Worker) -> None:
     """Train; process 0 exports. Networks from `Place.spread` are deleted on return."""
+    from npu_train import checkpoint
+    from npu_train.loading import Reading
     from npu_train.loop import evaluate
-    from npu_train.stretches import Session, finished
+    from npu_train.stretches import Session, finished, log_test
 
-    model = Session(settings, data, options.out, place, say).run(options.resume)
+    reading = Reading(options.workers, place.device.type == "cuda")
+    session = Session(settings, data, options.out, place, say, reading, options.weights)
+    if options.module is not None and place.first:
+        rehearse(session)
+    auto = options.resume == "auto" and checkpoint.exists(options.out)
+    model = session.run(options.resume == "always" or auto)
     if place.first:
         small = finished(model, data)
-        print(f"exported: {evaluate(small, data.held_out, alone(place))}")
+        found = evaluate(small, data.held_out, alone(place), reading)
+        if data.validation is None:
+            say(f"exported: {found}")
+        else:
+            say(f"exported: {found}, on test images that are read once, now")
+            log_test(options.out, found)
         for path in write(small, data, options.out):
-            print(f"wrote {path}")
+            say(f"wrote {path}")
+
+
+def rehearse(session: Session) -> None:
+    """Check that the network of a user's module can be pruned and exported when it is trained.
+
+    Raises: UserError if it cannot.
+    """
+    import tempfile
+    from dataclasses import replace
+
+    from npu_train.export import export
+    from npu_train.stretches import finished, prepared
+
+    quiet = replace(session, tell=silent)
+    model = prepared(quiet.begun(), session.settings, session.data)
+    with tempfile.TemporaryDirectory(prefix="npu-") as folder:
+        export(finished(model, session.data), Path(folder) / "model.onnx", *session.data.shape)
+
+
+def silent(text: str) -> None:
+    """Print nothing."""
 
 
 def say(text: str) -> None:
@@ -141,42 +152,6 @@ def alone(place: Worker) -> Worker:
     from dataclasses import replace
 
     return replace(place, rank=0, processes=1)
-
-
-def settings_of(options: argparse.Namespace, data: Classified) -> Settings:
-    """The settings that the options ask for.
-
-    Raises: UserError if an option is out of range, or if options contradict each other.
-    """
-    from npu_train.schedule import Recipe
-    from npu_train.stretches import Settings
-
-    if options.seed >= 2**63:
-        raise UserError(f"--seed {options.seed}: expected less than 2 to the 63")
-    if options.block is not None and options.block > data.shape[1]:
-        raise UserError(f"block size {options.block}: expected at most the image's {data.shape[1]}")
-    recipe = Recipe(
-        options.epochs,
-        options.batch,
-        options.learning_rate,
-        options.momentum,
-        options.weight_decay,
-        options.regularisation if options.block is not None else 0.0,
-        options.slimming,
-        options.seed,
-    )
-    return Settings(
-        data.name,
-        len(data.train),
-        options.model,
-        options.width,
-        options.block,
-        options.threshold,
-        options.pretrain,
-        options.prune_channels,
-        options.prune_weights,
-        recipe,
-    )
 
 
 def write(model: object, data: Classified, folder: Path) -> list[Path]:

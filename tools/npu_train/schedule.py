@@ -5,8 +5,10 @@ Paper 003, III-A: "standard SGD optimizer with learning rate step decay from 0.1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
+from types import MappingProxyType
 
 import torch
 from torch import nn
@@ -17,6 +19,12 @@ from npu_train.zebra import zebras
 STEPS = (0.5, 0.75)
 """After each of these shares of the epochs the learning rate is divided by ten."""
 
+NUMBERS = ("learning_rate", "weight_decay", "regularisation", "slimming", "momentum", "clip")
+PRECISIONS: Mapping[str, torch.dtype] = MappingProxyType(
+    {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+)
+"""The types in which layers may compute while they are trained, by name."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -24,10 +32,11 @@ class Recipe:
 
     `batch`: images in one step, over all processes together. `regularisation`: the weight of
     Zebra's penalty in equation (1) of paper 003. `slimming`: the weight of the L1 penalty on the
-    scales of batch norms.
+    scales of batch norms. `clip`: the largest norm of all gradients together; 0 for any. With a
+    `precision` other than float32 the layers that torch.autocast chooses compute in it.
 
-    Raises: UserError if a number is negative or not finite, the momentum 1 or more, or the batch
-    below 1.
+    Raises: UserError if a number is negative or not finite, the momentum 1 or more, the batch
+    below 1, or the precision unknown.
     """
 
     epochs: int
@@ -38,10 +47,12 @@ class Recipe:
     regularisation: float = 0.0
     slimming: float = 0.0
     seed: int = 0
+    clip: float = 0.0
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name in ("learning_rate", "weight_decay", "regularisation", "slimming", "momentum"):
+        for name in NUMBERS:
             value: float = getattr(self, name)
             if not (isfinite(value) and value >= 0):
                 option = name.replace("_", "-")
@@ -50,6 +61,8 @@ class Recipe:
             raise UserError(f"--momentum {self.momentum}: expected less than 1")
         if self.batch < 1:
             raise UserError(f"--batch {self.batch}: expected at least 1")
+        if self.precision not in PRECISIONS:
+            raise UserError(f"--precision {self.precision}: expected {', '.join(PRECISIONS)}")
 
     def rate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""

@@ -16,9 +16,10 @@ import torch
 from torch import Tensor, fx, nn
 
 from npu_tools.shared.errors import UserError
-from npu_train.channels import Channels, Layers, find_channels
+from npu_train.channels import Channels, find_channels
 from npu_train.constants import Dense, contributions, is_dense, is_depthwise
 from npu_train.models.parts import Activation
+from npu_train.models.tracing import Layers
 from npu_train.pruning import check_finished
 from npu_train.zebra import Zebra
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +23,35 @@ from torch import Tensor, nn
 
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.files import write_files
-from npu_train import checkpoint
+from npu_train import checkpoint, weights
 from npu_train.checkpoint import Checkpoint
 from npu_train.data import Classified
 from npu_train.distributed import Worker
-from npu_train.loop import Training, seeded
-from npu_train.models import ZebraOptions, add_zebra, build
+from npu_train.loading import Reading
+from npu_train.loop import Evaluated, Training, seeded
+from npu_train.loss import slimming_penalty
+from npu_train.models import ZebraOptions, add_zebra, build, check_activations
 from npu_train.pruning import check_share, finish, prune_weights
 from npu_train.schedule import Recipe
 from npu_train.shrink import shrink
 from npu_train.slimming import prune_channels
 
 LOG = "log.jsonl"
+TEST = '{"test": '
+"""The begin of the log's line for the test images."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """All options that the trained weights depend on, beside the images themselves.
 
-    `data` is the name of the data set, `images` how many it trains on. With `block` None there are
-    no Zebra modules.
+    `data` is the name of the data set, `images` how many it trains on. `model` is as in `build`.
+    With `block` None there are no Zebra modules. `tuning_rate`: the initial learning rate after
+    `pretrain`, if it is another. `validation`: the share of images that is set apart. `weights`:
+    the SHA-256 of the file of the weights that the training starts from.
 
-    Raises: UserError if a number is out of range, or if pruning is asked for without `pretrain`.
+    Raises: UserError if a number is out of range, or if pruning or a tuning rate is asked for
+    without `pretrain`.
     """
 
     data: str
@@ -56,6 +64,9 @@ class Settings:
     prune_channels: float
     prune_weights: float
     recipe: Recipe
+    tuning_rate: float | None = None
+    validation: float = 0.0
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         """Check the options that `Recipe` does not check."""
@@ -65,6 +76,12 @@ class Settings:
             check_share(share)
         if (self.prune_channels or self.prune_weights) and not self.pretrain:
             raise UserError("pruning needs a trained network: expected --pretrain of at least 1")
+        if self.tuning_rate is not None:
+            if not self.pretrain:
+                raise UserError("--tuning-rate is for the epochs after --pretrain: expected both")
+            if not (isfinite(self.tuning_rate) and self.tuning_rate >= 0):
+                rate = self.tuning_rate
+                raise UserError(f"--tuning-rate {rate}: expected a finite number of at least 0")
 
     def as_dict(self) -> dict[str, Any]:
         """All options by name, as a checkpoint stores them."""
@@ -77,6 +94,8 @@ class Settings:
         """The recipes of both stretches."""
         first = replace(self.recipe, epochs=self.pretrain, regularisation=0.0)
         second = replace(self.recipe, slimming=0.0) if self.pretrain else self.recipe
+        if self.tuning_rate is not None:
+            second = replace(second, learning_rate=self.tuning_rate)
         return first, second
 
 
@@ -116,7 +135,7 @@ def finished(model: nn.Module, data: Classified) -> nn.Module:
 
 def example(model: nn.Module, data: Classified) -> Tensor:
     """An image [1, C, H, W] on the device of the network."""
-    image, _ = data.held_out[0]
+    image, _ = data.train[0]
     return image[None].to(next(model.parameters()).device)
 
 
@@ -124,7 +143,8 @@ def example(model: nn.Module, data: Classified) -> Tensor:
 class Session:
     """A training that writes a checkpoint and a log into `folder` after each epoch.
 
-    `tell` prints a line of text.
+    `tell` prints a line of text. `reading`: how images are read. `weights`: the file of the weights
+    that the training starts from.
     """
 
     settings: Settings
@@ -132,6 +152,8 @@ class Session:
     folder: Path
     place: Worker
     tell: Callable[[str], None]
+    reading: Reading = field(default_factory=Reading)
+    weights: Path | None = None
 
     def run(self, resume: bool) -> nn.Module:
         """Train; with `resume`, go on from the checkpoint. Returns the trained network.
@@ -139,7 +161,7 @@ class Session:
         Raises: UserError if the checkpoint does not fit, or if one would be overwritten.
         """
         found = self.found(resume)
-        model = plain(self.settings, self.data).to(self.place.device)
+        model = self.begun().to(self.place.device)
         entries = [] if found is None else found.log
         if found is not None and found.start:
             checkpoint.fill(model, found.start, self.path)
@@ -150,10 +172,27 @@ class Session:
                 model = prepared(model, self.settings, self.data)
             if found is None or found.stretch <= stretch:
                 offset = stretch * self.settings.pretrain
-                training = Training(model, self.data, recipe, self.place, offset)
+                training = Training(model, self.data, recipe, self.place, offset, self.reading)
                 if found is not None and found.stretch == stretch:
                     self.continued(training, found)
                 training.run(self.writer(training, stretch, start, entries))
+        return model
+
+    def begun(self) -> nn.Module:
+        """The network before training, with the weights of the file if there is one.
+
+        Raises: UserError if the network cannot be made or trained as the settings say.
+        """
+        model = plain(self.settings, self.data)
+        if self.weights is not None:
+            for name in weights.fill(model, self.weights):
+                if self.place.first:
+                    self.tell(f"{self.weights}: {name} is of other classes, and is not read")
+        if self.settings.block is not None:
+            check_activations(model)
+        if self.settings.prune_channels or self.settings.recipe.slimming:
+            slimming_penalty(model, 0.0)  # checks that there are batch norms
+        self.place.share(self.settings.recipe.batch)
         return model
 
     @property
@@ -183,7 +222,8 @@ class Session:
         checkpoint.fill(training.model, found.model, self.path)
         try:
             training.optimizer.load_state_dict(found.optimizer)
-        except (KeyError, TypeError, ValueError) as error:
+            training.scaler.load_state_dict(found.scaler)
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:
             raise UserError(f"{self.path}: a checkpoint of another network: {error}") from None
         training.done = found.done
         torch.set_rng_state(found.random)
@@ -207,6 +247,7 @@ class Session:
                 start=start,
                 model=training.model.state_dict(),
                 optimizer=training.optimizer.state_dict(),
+                scaler=training.scaler.state_dict(),
                 log=entries,
                 random=torch.get_rng_state(),
             ).write(self.folder)
@@ -230,3 +271,12 @@ def line(entry: dict[str, Any], epochs: int) -> str:
         f"{entry['seconds']:.1f} s",
     ]
     return ", ".join(parts)
+
+
+def log_test(folder: Path, found: Evaluated) -> None:
+    """Write the evaluation on the test images into the log, as its last line."""
+    path = folder / LOG
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
+    kept = [each for each in lines if not each.startswith(TEST)]
+    last = json.dumps({"test": vars(found)}) + "\n"
+    write_files(folder, {LOG: "".join([*kept, last])})

@@ -20,6 +20,9 @@ A map is not changed, and gets the reason as `npu.not_compressed`, if
 - the expected share of elements in zero blocks (`npu.zero_blocks`) is too small to pay for the
   index: below 1 / (B b^2) for elements of B bits and blocks of b x b, equations (2) and (3) of
   paper 003;
+- it loses time: the core encodes and decodes blocks (`block_cycles` of the machine), and that takes
+  longer than the bytes saved would take on the bus (`dma_bytes_per_cycle`); a map of which nothing
+  is known is taken to be all zero;
 - its tiles cut blocks (`npu-tile-loops{block-size=4}` chooses tiles that do not), or it is written
   row by row;
 - an op other than a transfer of a rectangular part of it uses it.
@@ -36,13 +39,15 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma, dram
 from npu_dialect.attributes import NOT_COMPRESSED
+from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.maps import element_bytes, shape_of
+from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
-from npu_plans.zero_blocks.model import break_even, index_bytes
+from npu_plans.zero_blocks.model import break_even, index_bytes, time_break_even
 
 NAME = "npu-compress-spills"
 
@@ -63,8 +68,9 @@ class CompressSpillsPass(RefusingPass):
         """Decide for all maps, then rewrite."""
         if self.block_size < 1:
             raise Refusal(f"expected a block-size of at least 1, got {self.block_size}")
+        machine = machine_of(op)
         for function in functions(op):
-            for plan in plan_compressions(function, self.block_size):
+            for plan in plan_compressions(function, self.block_size, machine):
                 rewrite(plan, self.block_size)
 
 
@@ -77,7 +83,9 @@ class Compression:
     reason: str | None
 
 
-def plan_compressions(function: Operation, block: int) -> tuple[Compression, ...]:
+def plan_compressions(
+    function: Operation, block: int, machine: Machine | None
+) -> tuple[Compression, ...]:
     """The decision for each map off the chip; `block`: rows and columns of a block."""
     found: list[Compression] = []
     for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:
@@ -85,6 +93,7 @@ def plan_compressions(function: Operation, block: int) -> tuple[Compression, ...
         try:
             spilled = SpilledMap.of(alloc, function)
             check(spilled, block)
+            check_time(spilled, block, machine)
         except NotInBlocks as why:
             reason = str(why)
         found.append(Compression(alloc, spilled, reason))
@@ -108,6 +117,27 @@ def check(spilled: SpilledMap, block: int) -> None:
         if not has_whole_blocks(store.target, whole, block):
             rows, columns = shape_of(store.target)[2:]
             raise NotInBlocks(f"its tiles of {rows} x {columns} cut blocks of {block} x {block}")
+
+
+def check_time(spilled: SpilledMap, block: int, machine: Machine | None) -> None:
+    """Check that a machine whose core encodes blocks gains time by them.
+
+    Raises: NotInBlocks if it loses time.
+    """
+    if machine is None or not machine.block_cycles or not machine.dma_bytes_per_cycle:
+        return
+    size = element_bytes(memref_type(spilled.alloc.buffer))
+    cycles = dict(machine.block_cycles).get("i8" if size == 1 else "f32")
+    share = 1.0 if spilled.predicted is None else spilled.predicted
+    if cycles is None:
+        return
+    least = float(time_break_even(8 * size, block, cycles, machine.dma_bytes_per_cycle))
+    if share < least:
+        when = f"save time from {100 * least:.3g} % of zero blocks on"
+        raise NotInBlocks(
+            f"blocks {when if least <= 1 else 'never save time'}: they take the core "
+            f"{float(cycles):g} cycles an element"
+        )
 
 
 def rewrite(plan: Compression, block: int) -> None:

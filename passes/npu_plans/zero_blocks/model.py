@@ -38,6 +38,19 @@ def break_even(bits: int, block: int) -> Fraction:
     return Fraction(1, bits * block**2)
 
 
+def time_break_even(
+    bits: int, block: int, block_cycles: Fraction, bytes_per_cycle: Fraction
+) -> Fraction:
+    """The sparsity from which on moving in blocks saves time; above 1 if it never does.
+
+    An element in a zero block saves the cycles in which its bits would cross the bus. Each element
+    costs `block_cycles` of the core, and its share of the index crosses the bus. The core is taken
+    to wait for every byte, so if transfers hide, it takes even more zeros.
+    """
+    crossing = Fraction(bits, 8) / bytes_per_cycle
+    return break_even(bits, block) + block_cycles / crossing
+
+
 def moved_bytes(shape: Sequence[int], block: int, element_bytes: int, kept_elements: int) -> int:
     """Bytes of one read or write of a compressed map.
 

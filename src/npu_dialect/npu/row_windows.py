@@ -28,6 +28,7 @@ from npu_dialect.npu.layers import (
     NormalizeOp,
     PickOp,
     PoolOp,
+    PruneZeroBlocksOp,
     QuantizeOp,
     RequantizeOp,
     ResampleOp,
@@ -149,6 +150,8 @@ def keeps_rows_apart(layer: LayerOp, value: SSAValue, axis: int) -> bool:
             return axis != CHANNELS or len(float_values(layer.scales)) == 1
         case MapOp():
             return axis != CHANNELS or not layer.function.has_channels
+        case PruneZeroBlocksOp():
+            return layer.size == 1
         case QuantizeOp():
             return True
         case _:

@@ -24,6 +24,12 @@ def test_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report["off_chip_at_most"] is True
     for key in ("feature_map_read_bytes", "feature_map_write_bytes"):
         assert counted[key] < report["off_chip"][key] / 2
+    sums = [
+        sum(held[f"feature_map_{way}_bytes"] for way in ("read", "write"))
+        for held in (counted, report["off_chip"])
+    ]
+    said = "moved {} bytes of maps over the border of the chip, at most {} as the report says"
+    assert said.format(*sums) in capsys.readouterr().out
 
 
 def test_calibrated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

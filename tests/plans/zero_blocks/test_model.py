@@ -19,6 +19,7 @@ from npu_plans.zero_blocks.model import (
     index_bits,
     index_bytes,
     moved_bytes,
+    time_break_even,
 )
 
 
@@ -74,3 +75,14 @@ def test_ragged_maps(channels: int, height: int, width: int, block: int) -> None
     assert moved_bytes(shape, block, 4, 0) == index_bytes(shape, block)
     whole = index_bytes(shape, block) + 4 * prod(shape)
     assert moved_bytes(shape, block, 4, prod(shape)) == whole
+
+
+def test_time() -> None:
+    """At the break-even the bus saves as many cycles as the core and the index take."""
+    elements, bits, block, cycles, rate = 4096, 8, 4, Fraction(11, 10), Fraction(1, 2)
+    share = time_break_even(bits, block, cycles, rate)
+    saved = share * elements * bits / 8 / rate
+    index = Fraction(elements, block**2) / 8 / rate
+    assert saved == elements * cycles + index
+    assert time_break_even(bits, block, Fraction(0), rate) == break_even(bits, block)
+    assert time_break_even(32, block, Fraction(10), Fraction(16)) > 1

@@ -12,6 +12,7 @@ import pytest
 
 from helpers.zero_blocks.spilling import BLOCKS, files
 from npu_tools.commands import compile
+from npu_tools.reports.zero_block_table import plan_table
 
 
 @pytest.fixture
@@ -91,3 +92,10 @@ def test_what_is_left_alone(options: list[str], capsys: pytest.CaptureFixture[st
 
 def test_no_blocks_no_key(options: list[str]) -> None:
     assert "zero_blocks" not in compiled(*options)
+
+
+def test_nothing_to_save() -> None:
+    """A network that prunes blocks says so if none of its maps leaves the chip."""
+    said = "maps off the chip: none, so zero blocks have nothing to save"
+    assert list(plan_table((), ["npu.conv2d", "npu.prune_zero_blocks"])) == ["", said]
+    assert not list(plan_table((), ["npu.conv2d"]))

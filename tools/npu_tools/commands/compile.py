@@ -305,7 +305,8 @@ def run(options: argparse.Namespace) -> int:
         print(text, end="")
         return 0
     say(table(report, str(stack)))
-    for line in (*module_table(report), *plan_table(report.zero_blocks)):
+    ops = [layer.op for layer in report.layers]
+    for line in (*module_table(report), *plan_table(report.zero_blocks, ops)):
         say(line)
     say(f"\nwrote {', '.join(str(path) for path in paths)}")
     return 0

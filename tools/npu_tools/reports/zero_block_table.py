@@ -26,6 +26,8 @@ LEFT = 4
 """How many columns are text."""
 PLANNED = ("bytes_before", "index_bytes", "bytes_at_most")
 """The keys of a plan's rows (`zero_block_plan.py`) that hold bytes."""
+PRUNES = "npu.prune_zero_blocks"
+"""The op of layers that a network has so that blocks of its maps need not move."""
 
 
 def counts(maps: Sequence[BlockMap]) -> dict[str, Any]:
@@ -90,12 +92,16 @@ def cells(maps: Sequence[BlockMap]) -> tuple[str, ...]:
     )
 
 
-def plan_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def plan_table(rows: Sequence[Mapping[str, Any]], ops: Sequence[str] = ()) -> Iterator[str]:
     """The lines of the table of a plan: the most bytes that each map off chip moves, and the sums.
 
-    `rows` are those of `zero_block_plan.py`. Without rows there are no lines.
+    `rows` are those of `zero_block_plan.py`, `ops` the names of all layers' ops. Without rows there
+    are no lines, or one if a layer prunes blocks.
     """
     if not rows:
+        if PRUNES in ops:
+            yield ""
+            yield "maps off the chip: none, so zero blocks have nothing to save"
         return
     sums = {key: sum(row[key] for row in rows) for key in PLANNED}
     yield ""

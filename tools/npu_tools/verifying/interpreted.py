@@ -21,7 +21,7 @@ from npu_dialect.interpreters import Signature, find_function, run_function
 from npu_tools.compiling.driver import Compiled
 from npu_tools.reports.report import StateReport
 from npu_tools.verifying.harness import built
-from npu_tools.verifying.outcome import Verified, first_miscount, output_errors
+from npu_tools.verifying.outcome import Verified, first_miscount, most_moved, output_errors
 from npu_tools.verifying.samples import load_samples, random_samples
 
 Array = npt.NDArray[Any]
@@ -62,6 +62,7 @@ def verify(compiled: Compiled, reference: ModuleOp, inputs: str | None, seed: in
         counters=counters,
         miscount=None if counters is None else first_miscount(counters, report),
         reference="the interpreter",
+        at_most=most_moved(report),
     )
 
 

@@ -56,7 +56,8 @@ class Verified:
 
     `layers` is the judgement on single layers, which decides if there is one. `counters` are those
     of the transfers, if the program has some. `miscount` is a text on the first counter that is not
-    as reported; None if all are.
+    as reported; None if all are. `at_most`: the most bytes of maps that may move, if the program
+    leaves out zero blocks.
     """
 
     samples: int
@@ -67,6 +68,7 @@ class Verified:
     miscount: str | None = None
     reference: str = "onnxruntime"
     """What the C was compared with."""
+    at_most: int | None = None
 
     @property
     def close(self) -> bool:
@@ -84,10 +86,21 @@ class Verified:
     def lines(self) -> list[str]:
         """Lines with the errors of each output, and one for each check that passed."""
         good = [f"verify: agrees with {self.reference} (samples: {self.samples})"]
-        counted = self.counters is not None and self.miscount is None
-        same = ["verify: moved over the border of the chip what the report says"]
         layers = [] if self.layers is None or not self.close else [self.layers.line]
-        return [*map(str, self.outputs), *layers, *good * self.close, *same * counted]
+        return [*map(str, self.outputs), *layers, *good * self.close, *self.moved]
+
+    @property
+    def moved(self) -> list[str]:
+        """A line on what crossed the border of the chip, if that is as reported."""
+        if self.counters is None or self.miscount is not None:
+            return []
+        if self.at_most is None:
+            return ["verify: moved over the border of the chip what the report says"]
+        size = sum(self.counters[key] for key in IN_BLOCKS)
+        return [
+            f"verify: moved {size} bytes of maps over the border of the chip, at most "
+            f"{self.at_most} as the report says"
+        ]
 
     @property
     def complaint(self) -> str:
@@ -140,6 +153,13 @@ def ordered(values: Array) -> npt.NDArray[np.int64]:
 
 IN_BLOCKS = frozenset(("feature_map_read_bytes", "feature_map_write_bytes"))
 """Counters that may be smaller than reported if transfers are in blocks."""
+
+
+def most_moved(report: Report) -> int | None:
+    """The most bytes of maps that a run may move; None if they do not depend on zero blocks."""
+    if not report.off_chip_at_most:
+        return None
+    return sum(vars(report.off_chip)[key] for key in IN_BLOCKS)
 
 
 def first_miscount(counters: Mapping[str, int], report: Report) -> str | None:

@@ -52,7 +52,13 @@ from npu_tools.verifying.layer_by_layer import (
     shifted,
     truncates,
 )
-from npu_tools.verifying.outcome import OutputErrors, Verified, first_miscount, output_errors
+from npu_tools.verifying.outcome import (
+    OutputErrors,
+    Verified,
+    first_miscount,
+    most_moved,
+    output_errors,
+)
 from npu_tools.verifying.samples import feeds_of, input_kinds, load_samples, random_samples
 from npu_tools.verifying.sessions import session_of, with_outputs
 from npu_tools.verifying.states import run_after_run, with_states
@@ -98,7 +104,8 @@ def compare(
     counters = None if counted is None else vars(counted)
     miscount = None if counters is None else first_miscount(counters, harness.report)
     found = Comparison(harness, model, samples, got, exact)
-    result = replace(found.of_outputs(), counters=counters, miscount=miscount)
+    most = most_moved(harness.report)
+    result = replace(found.of_outputs(), counters=counters, miscount=miscount, at_most=most)
     if not found.allowed:
         return result if result.close else replace(result, first_layer=found.first_layer())
     judged = found.judgements()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -43,11 +44,11 @@ class Widths:
 
 
 class Activation(nn.Module):
-    """A ReLU, followed by a Zebra module if it has one. Maps [N, C, H, W] keep their shape."""
+    """A ReLU or ReLU6, followed by a Zebra module if it has one. Maps keep their shape."""
 
-    def __init__(self) -> None:
+    def __init__(self, relu: nn.Module | None = None) -> None:
         super().__init__()
-        self.relu = nn.ReLU()
+        self.relu = nn.ReLU() if relu is None else relu
         self.zebra: Zebra | None = None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -73,12 +74,23 @@ def activations(model: nn.Module) -> list[Activation]:
     return [module for module in model.modules() if isinstance(module, Activation)]
 
 
-def map_shapes(model: nn.Module, channels: int, size: int) -> list[tuple[int, int, int]]:
-    """(channels, rows, columns) of the map after each of `activations`, for a square image."""
+def named_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    """All modules of a network with their names."""
+    untyped: Any = model  # torch's types are incomplete
+    return list(untyped.named_modules())
+
+
+def map_shapes(
+    model: nn.Module, channels: int, size: int
+) -> dict[Activation, tuple[int, int, int]]:
+    """(channels, rows, columns) of the map after each of `activations`, for a square image.
+
+    Results without rows and columns are left out.
+    """
     shapes: dict[Activation, tuple[int, int, int]] = {}
 
     def record(module: nn.Module, _: object, output: Tensor) -> None:
-        if isinstance(module, Activation):
+        if isinstance(module, Activation) and output.dim() == 4:
             _, depth, height, width = output.shape
             shapes[module] = (depth, height, width)
 
@@ -93,7 +105,7 @@ def map_shapes(model: nn.Module, channels: int, size: int) -> list[tuple[int, in
         model.train(was_training)
         for hook in hooks:
             hook.remove()
-    return [shapes[place] for place in places]
+    return {place: shapes[place] for place in places if place in shapes}
 
 
 def add_zebra(model: nn.Module, options: ZebraOptions, *, channels: int, size: int) -> None:
@@ -102,13 +114,15 @@ def add_zebra(model: nn.Module, options: ZebraOptions, *, channels: int, size: i
     A map that is smaller than the block gets the largest block that fits. Networks may be trained
     or shrunk already; Zebra modules that they have are replaced.
 
-    Raises: UserError if the block is larger than the image.
+    Raises: UserError if the block is larger than the image, or if no map is behind a ReLU.
     """
     if options.block > size:
         raise UserError(f"block size {options.block}: expected at most the image's {size}")
     like = next(model.parameters())
     shapes = map_shapes(model, channels, size)
-    for place, (depth, height, width) in zip(activations(model), shapes, strict=True):
+    if not shapes:
+        raise UserError("no map [N, C, H, W] is behind a ReLU: nothing for --block")
+    for place, (depth, height, width) in shapes.items():
         block = min(options.block, height, width)
         place.zebra = Zebra(depth, block, options.threshold).to(like.device, like.dtype)
         place.zebra.train(model.training)

@@ -129,3 +129,22 @@ func.func @grows(%x : tensor<1x1x4x4xf32>) -> tensor<1x1x9x5xf32> {
   %2 = npu.pick %1 axis 2 [none, 0 to 7] axis 3 [none, 0 to 3] fill 1.0 : tensor<1x1x8x4xf32> -> tensor<1x1x9x5xf32>
   func.return %2 : tensor<1x1x9x5xf32>
 }
+
+// -----
+
+// Blocks of 2 x 2 need both of their rows at once. Blocks of one element run row by row.
+// CHECK-LABEL: func.func @blocks
+// CHECK-NOT: npu.rows
+// CHECK: npu.prune_zero_blocks {{.*}} block 2
+// CHECK: npu.rows of
+// CHECK-NEXT: npu.prune_zero_blocks {{.*}} block 1
+// NEEDED-LABEL: func.func @blocks
+// SMALLEST-LABEL: func.func @blocks
+// BUFFERS-LABEL: func.func @blocks
+func.func @blocks(%x : tensor<1x1x8x8xf32>, %w : tensor<2x1x3x3xf32>, %v : tensor<1x2x1x1xf32>) -> tensor<1x1x6x6xf32> {
+  %0 = npu.conv2d %x, %w : (tensor<1x1x8x8xf32>, tensor<2x1x3x3xf32>) -> tensor<1x2x6x6xf32>
+  %1 = npu.prune_zero_blocks %0 block 2 threshold 0.1 : tensor<1x2x6x6xf32> -> tensor<1x2x6x6xf32>
+  %2 = npu.prune_zero_blocks %1 block 1 threshold 0.1 : tensor<1x2x6x6xf32> -> tensor<1x2x6x6xf32>
+  %3 = npu.conv2d %2, %v : (tensor<1x2x6x6xf32>, tensor<1x2x1x1xf32>) -> tensor<1x1x6x6xf32>
+  func.return %3 : tensor<1x1x6x6xf32>
+}
