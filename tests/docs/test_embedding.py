@@ -25,6 +25,7 @@ def commands() -> list[str]:
     return "\n".join(lines).replace("\n    ", " ").splitlines()
 
 
+@pytest.mark.slow
 def test_another_back_end_takes_over(tmp_path: Path) -> None:
     needs_llvm()
     (tmp_path / "build").mkdir()

@@ -58,6 +58,7 @@ def test_network_is_fused_and_placed(printed: list[str]) -> None:
     assert "sram.arena = 96 : i64" in placed
 
 
+@pytest.mark.slow
 def test_network_becomes_c_that_computes(printed: list[str], tmp_path: Path) -> None:
     """With 16 inputs of 1, hidden values are 16 * 0.5 - 1 = 7, and outputs 8 * 0.25 * 7 = 14."""
     compiler = shutil.which("cc") or shutil.which("gcc")

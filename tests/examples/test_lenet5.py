@@ -108,6 +108,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_memory_is_at_most_the_papers(compiled: Path) -> None:
     report = json.loads((compiled / "report.json").read_text(encoding="utf-8"))
     assert report["arena_bytes"] == 5412

@@ -50,9 +50,11 @@ SLOW = (
     "xception",
 )
 OURS = (
-    ("inception_small", 1),
-    *(pytest.param(name, 1, marks=pytest.mark.slow) for name in SLOW),
-    *(pytest.param(name, 4, marks=pytest.mark.slow) for name in ("inception_small", *SLOW)),
+    *((name, 1) for name in ("inception_small", *SLOW)),
+    *(
+        (name, 4)
+        for name in ("inception_small", "flownet_s", "mobilenet_v2", "resnet18", "squeezenet1_1")
+    ),
 )
 
 
@@ -100,6 +102,7 @@ def test_light_models_with_seeded_weights(name: str, tmp_path: Path) -> None:
     agrees_with_onnxruntime(found, image)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "times"), OURS)
 def test_networks_agree_with_onnxruntime(name: str, times: int, tmp_path: Path) -> None:
     """With 1024 KB, and with four times as much, which for float32 is what 1024 KB is for int8."""

@@ -130,6 +130,7 @@ def test_memory_has_a_fence() -> None:
     assert (memory == 0xA5).all()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_wrong_expectation_is_noticed() -> None:
     """The same road as all tests, with an output that is not what the operator gives."""

@@ -64,6 +64,7 @@ def test_the_arena_has_one_row_of_scores(
     assert "npu.transpose" not in {layer["op"] for layer in report["layers"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 def test_with_dma_only_the_ends_cross_the_border(
     masked: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]

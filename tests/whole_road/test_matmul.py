@@ -70,6 +70,7 @@ def test_with_dma(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "npu.matmul" in {layer["op"] for layer in found["layers"]}
 
 
+@pytest.mark.slow
 def test_a_product_that_does_not_fit_runs_in_tiles(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +101,7 @@ def test_integers(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "npu.requantize" not in ops
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["host", "zynq7020"])
 def test_attention_in_causal_order(
     target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -55,6 +55,7 @@ def test_with_dma(tmp_path: Path) -> None:
     assert main([str(path), "--target", "zynq7020", "-o", str(tmp_path), "--verify"]) == 0
 
 
+@pytest.mark.slow
 def test_a_map_that_does_not_fit_moves_in_tiles(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

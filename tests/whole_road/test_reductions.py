@@ -88,6 +88,7 @@ def test_axes_as_attribute() -> None:
 AXES = {"first": (0,), "inner": (1, 2), "outside": (0, 3), "last": (3,), "all": (0, 1, 2, 3)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float32", "int32", "uint8"])
 def test_reductions_in_c(kind: str, tmp_path: Path) -> None:
     """Long and short axes, at the start, inside and at the end of the map."""

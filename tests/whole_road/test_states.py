@@ -66,6 +66,7 @@ def stream() -> ModelProto:
     return model(nodes, shapes, [*results, "y", "before", "product", "end"], weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["host", "cortex-m4", "zynq7020"])
 def test_all_ways_to_change(
     target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

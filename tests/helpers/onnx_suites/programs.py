@@ -28,7 +28,7 @@ from npu_tools.verifying.ports import ports_of
 Array = npt.NDArray[Any]
 
 RIGHT = "right"
-FLAGS = "-std=c99 -O1 -Wall -Wextra -Werror -fPIC -shared".split()
+FLAGS = "-std=c99 -O0 -Wall -Wextra -Werror -fPIC -shared".split()
 SECONDS = 60
 """How long one program may run."""
 FENCE = 64

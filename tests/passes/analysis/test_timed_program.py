@@ -107,6 +107,7 @@ def test_equal_iterations_are_one_body() -> None:
     assert [count for count, _ in found] == [1, 499, 1, 499]
 
 
+@pytest.mark.slow
 def test_too_many_iterations_are_not_read() -> None:
     module = parse("""
     func.func @f(%a : memref<16xf32, #npu.sram>) {

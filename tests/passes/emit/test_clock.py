@@ -96,6 +96,7 @@ def run(program: Body, rates: Rates) -> tuple[int, ...]:
     return tuple(map(int, done.stdout.split()))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(bodies(), RANDOM_RATES)
 def test_c_and_python_have_one_clock(program: Body, rates: Rates) -> None:

@@ -131,6 +131,7 @@ def length(module: ModuleOp, argument: int) -> int:
     return prod(kind.get_shape())
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     st.sampled_from(sorted(DTYPES)),

@@ -66,6 +66,7 @@ def test_a_fused_network_means_the_same(seed: int, quantised: bool, mode: str | 
         np.testing.assert_array_equal(run_function(late, None, inputs)[0], wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_c_of_integers_is_what_the_interpreter_says(seed: int) -> None:
     module = ResidualMaker(seed, quantised=True).network()

@@ -14,18 +14,16 @@ from npu_plans.instructions.costs import costs_of
 MOST_OF_NETWORK = 0.1
 MOST_OF_LAYER = 0.2
 
-TOO_LARGE = (
-    ("inception_small", "float", "fe310"),
-    ("randwire", "float", "fe310"),
-    ("randwire", "int8", "fe310"),
-)
+TOO_LARGE = (("inception_small", "float", "fe310"),)
 """Networks that do not fit a core."""
 
 FAST = "lenet5"
 """The network that is compared in each run of the tests."""
 
+LONG = ("darts", "efficientnet", "nasnet_a", "randwire")
+"""Networks that take minutes; `bench/instructions.py` compares them, too."""
+
 OFF: Mapping[tuple[str, str, str], tuple[str, ...]] = {
-    ("cortex-m4", "int8", "efficientnet"): ("block4/depthwise npu.conv2d",),
     ("fe310", "float", "squeezenet1_1"): ("fire3/expand3x3 npu.conv2d",),
     ("fe310", "int8", "ds_cnn"): ("block3/pointwise npu.conv2d",),
     ("fe310", "int8", "mobilenet_v2"): ("global_pool npu.quantized_avg_pool2d",),
@@ -39,12 +37,17 @@ OFF: Mapping[tuple[str, str, str], tuple[str, ...]] = {
 }
 """The layers that are off by more, by core, form and network; docs/instructions.md says why."""
 
+NETWORKS_OFF: Mapping[tuple[str, str, str], float] = {
+    ("cortex-m4", "float", "squeezenet1_1"): 0.13,
+}
+"""The network that is off by more, and by how much at most; docs/instructions.md says why."""
+
 
 def compare(network: str, form: str, target: str) -> None:
     """Check the prediction for a network, and for its large layers."""
     costs = costs_of(require(target))
     found = sample(network, form, target, costs.core)
-    assert abs(found.error(costs)) <= MOST_OF_NETWORK
+    assert abs(found.error(costs)) <= NETWORKS_OFF.get((target, form, network), MOST_OF_NETWORK)
     off = {each.name: error_of(each, costs) for each in found.large_layers}
     off = {name: error for name, error in off.items() if abs(error) > MOST_OF_LAYER}
     assert set(off) <= set(OFF.get((target, form, network), ())), off
@@ -59,7 +62,7 @@ def test_one_network(form: str, target: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["int8", "float"])
 @pytest.mark.parametrize("target", ["cortex-m4", "fe310"])
-@pytest.mark.parametrize("network", [name for name in UNSEEN if name != FAST])
+@pytest.mark.parametrize("network", [name for name in UNSEEN if name not in (FAST, *LONG)])
 def test_all_networks(network: str, form: str, target: str) -> None:
     if (network, form, target) in TOO_LARGE:
         pytest.skip(f"{network} does not fit {target}")

@@ -129,6 +129,7 @@ def test_same_numbers(network: str, target: str) -> None:
     assert len(np.unique(wanted)) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["c", "bin"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_same_numbers_in_c(network: str, weights: Literal["c", "bin"]) -> None:

@@ -91,6 +91,7 @@ def second(report: ModulesReport) -> list[str]:
     return [each.name for each in report.modules if each.policy == "II"]
 
 
+@pytest.mark.slow
 def test_npu_compile_prints_the_table(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,6 +78,7 @@ def check(code: bytes, runs: Runs, target: int, source: int, channel: int) -> No
     assert machine.events == [channel]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     runs=transfers(),

@@ -102,6 +102,7 @@ def test_manager(zynq: Zynq, tmp_path: Path, files: dict[str, str]) -> None:
     assert (at, type_, running, again) == (MANAGER, 0x4000_0002, 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

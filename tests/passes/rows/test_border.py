@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
@@ -67,6 +68,7 @@ def agrees_after_all_passes(module: ModuleOp, sram: int) -> list[RowsOp]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(case=regions(), percent=st.integers(30, 99))
 def test_networks_that_do_not_fit_compute_the_same(case: Case, percent: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.ir import SSAValue
@@ -97,6 +98,7 @@ def transformers(draw: st.DrawFn) -> Case:
     return Case(network.module())
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(case=transformers(), in_place=st.booleans())
 def test_every_stop_computes_the_same(case: Case, in_place: bool) -> None:

@@ -83,6 +83,7 @@ func.func @f(%x: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
     ]
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_views_leaves_with_its_map() -> None:
     """More views in a row than Python's recursion allows."""
     flat, view = "memref<8xf32, #npu.sram>", "memref<8xf32, strided<[1]>, #npu.sram>"

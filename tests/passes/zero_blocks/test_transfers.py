@@ -76,6 +76,7 @@ def test_emitted_c(build: str, cases: list[Trip]) -> None:
     check(cases, results, counters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", WITHOUT_CXX)
 def test_every_block_and_element(build: str) -> None:
     """Each block size and element once, at the largest size and at sizes around the blocks."""
@@ -102,6 +103,7 @@ def test_places_in_the_index() -> None:
     check(cases, results, counters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", WITHOUT_CXX)
 def test_whole_bytes_of_the_index(build: str) -> None:
     """Narrow maps move eight blocks at a time; rows of blocks are left over, or begin in a byte."""

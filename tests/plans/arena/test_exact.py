@@ -77,6 +77,7 @@ def test_plans_without_a_gap(seed: int, pins: int) -> None:
     assert search.best.arena == live_bound(problem).bytes == 1024
 
 
+@pytest.mark.slow
 def test_greedy_takes_more() -> None:
     problem = tight(2, cuts=30)
     plan = exact.solve(problem)

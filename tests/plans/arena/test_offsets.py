@@ -187,6 +187,7 @@ def test_ping_pong_names_what_is_no_chain() -> None:
         ping_pong.solve(problem)
 
 
+@pytest.mark.slow
 def test_large_problems_are_fast() -> None:
     """It takes far less than these seconds; a quadratic planner would take far more."""
     random = Random(7)

@@ -95,6 +95,7 @@ def fits(path: Path, sram: int, pipeline: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", ["default", "rows", "naive", NEEDED])
 def test_one_byte_less_does_not_fit(save: SaveModel, pipeline: str) -> None:
     path = save(deep())

@@ -208,6 +208,7 @@ def test_an_op_that_has_moved() -> None:
     assert verifier.verify(module) == {find(module, func.FuncOp)}
 
 
+@pytest.mark.slow
 def test_modules_of_a_compilation(tmp_path: object) -> None:
     """After each pass, both accept the module, and both reject it when one op is changed."""
     verifier, seen = Verifier(), list[str]()

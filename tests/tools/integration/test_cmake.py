@@ -25,6 +25,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["C", "CXX"])
 def test_cmake_builds_two_networks(small: Path, language: str) -> None:
     cmake, top = needs("cmake"), small.parent

@@ -158,6 +158,7 @@ def test_methods(method: str, folder: Path) -> None:
     assert other["input_scale"] < 0.9 * plain["input_scale"]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_each_time(folder: Path) -> None:
     arguments = save(folder, resnet(), x=inputs(4, SHAPE[1:]))
     quantised_small(arguments)

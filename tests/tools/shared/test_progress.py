@@ -39,6 +39,7 @@ def on_terminal(arguments: list[str], folder: Path) -> bytes:
     return seen
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_the_passes(tmp_path: Path) -> None:
     seen = on_terminal(command(tmp_path), tmp_path)
     assert b"npu-bufferize" in seen

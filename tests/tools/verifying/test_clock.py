@@ -94,6 +94,7 @@ def test_what_verify_says(small: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert report["verify"]["cycles"] == cycles
 
 
+@pytest.mark.slow
 def test_other_cycles_than_the_report_says(small: Path) -> None:
     _, found = clock_of(small, "zynq7020")
     assert found.report.time is not None

@@ -106,6 +106,7 @@ def test_it_is_found_where_ties_are_amplified_too(tmp_path: Path, scale: str) ->
     assert not verify(replace(made, source=right), None, 0).agrees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 def test_a_right_network_agrees_in_all_layers(tmp_path: Path, kind: str) -> None:
     for softmax in (False, True):

@@ -52,7 +52,7 @@ def test_pipelines(
 @pytest.mark.slow
 def test_tiles_with_scales_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Weights come in groups of kernels, each with its own scales; all transfers are counted."""
-    model = saved_int8(tmp_path, "efficientnet", **TINY["efficientnet"])
+    model = saved_int8(tmp_path, "resnet8", **TINY["resnet8"])
     model.rename(tmp_path / "net.onnx")
     report = compiled(tmp_path, capsys, "--target", "exynos-npu")
     assert report["verify"]["outputs"][0]["steps"] <= 2

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from helpers.c_harness import write_files
@@ -83,6 +84,7 @@ def test_states(tmp_path: Path) -> None:
     assert np.abs(seen[1] - seen[0]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_input_in_rows(tmp_path: Path) -> None:
     needs_llvm()
     ours, theirs = programs(tmp_path, Job(LENET5, "host", PREFIX, weights="c", stream_input=True))

@@ -74,6 +74,7 @@ def program(seed: int, mode: str, elements: str = "bytes") -> tuple[ModuleOp, Ar
     return placed(module), inputs, list(run_function(module, None, inputs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("road", "mode", "elements"),
     [

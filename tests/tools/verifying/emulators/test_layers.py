@@ -58,6 +58,7 @@ def test_counts_of_layers(machine: str, tmp_path: Path) -> None:
     assert 85 <= few[0] <= 115  # includes the call of the network, but not all of the hook
 
 
+@pytest.mark.slow
 def test_layers_of_lenet5(machine: str, tmp_path: Path) -> None:
     """The counts of the layers add up to the whole, which is nearly that without the hook."""
     result = compile_model(Job(LENET5, machine, prefix="net"))

@@ -13,6 +13,7 @@ from npu_tools.shared.files import write_files
 from npu_tools.verifying.emulators import run_on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [4, 24])
 def test_random_network(machine: str, seed: int, tmp_path: Path) -> None:
     model, feeds = random_model(seed)
