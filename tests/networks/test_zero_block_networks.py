@@ -40,9 +40,9 @@ def documented() -> Rows:
 @pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 def test_the_bench_prints_a_table_of_these_rows(documented: Rows) -> None:
     """A small version of the network; the whole one takes minutes."""
-    command = [sys.executable, *COMMAND.split()[1:], "--size", "75", "--width", "0.125"]
+    command = [sys.executable, *COMMAND.split()[1:], "--size", "107", "--width", "0.25"]
     done = subprocess.run(
-        [*command, "--sram", "8"],
+        [*command, "--sram", "16"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
