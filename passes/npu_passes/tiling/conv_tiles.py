@@ -33,7 +33,7 @@ class TileOptions:
     """How tiles are chosen: with `sizes` (rows, columns, in, out) by hand, else by the search.
 
     `double_buffer`: whether tiles may have two buffers. `block_size`: rows and columns of a block.
-    `fastest`: whether tiles may move more bytes in less time (`fastest_tiles.py`).
+    `fastest`: whether tiles may move more bytes in less time (`staging.fastest`).
     """
 
     search: SearchOptions = field(default_factory=SearchOptions)
