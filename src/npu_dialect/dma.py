@@ -35,7 +35,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import (
-    Attribute,
     Dialect,
     ParametrizedAttribute,
     SSAValue,
@@ -54,7 +53,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
+
+from npu_dialect.npu.maps import is_buffer_type
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
@@ -126,8 +126,8 @@ class StartOp(IRDLOperation):
     def verify_(self) -> None:
         """Both ends have the same static shape and element type, in different memory spaces."""
         source, target = self.source.type, self.target.type
-        assert isa(source, MemRefType[Attribute])
-        assert isa(target, MemRefType[Attribute])
+        assert is_buffer_type(source)
+        assert is_buffer_type(target)
         if not source.has_static_shape() or source.get_shape() != target.get_shape():
             raise VerifyException(f"expected one static shape at both ends, got {source}, {target}")
         if source.element_type != target.element_type:
@@ -169,9 +169,9 @@ def verify_blocks(op: StartOp) -> None:
     if len(op.blocked) != 2:
         raise VerifyException(f"expected a map and its index, got {len(op.blocked)} operands")
     part, whole, index = op.target.type, *(value.type for value in op.blocked)
-    assert isa(part, MemRefType[Attribute])
-    assert isa(whole, MemRefType[Attribute])
-    assert isa(index, MemRefType[Attribute])
+    assert is_buffer_type(part)
+    assert is_buffer_type(whole)
+    assert is_buffer_type(index)
     if op.weights is not None:
         raise VerifyException("expected a feature map in blocks, got weights")
     if op.block.value.data < 1:

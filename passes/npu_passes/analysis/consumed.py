@@ -23,12 +23,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import FixedBitwidthType, MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.attributes import CONSUMES
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import is_buffer_type
 from npu_passes.analysis.row_order import rows_make_room
 from npu_plans.arena.fillings import Filling
 from npu_plans.arena.problem import Overlay
@@ -53,9 +53,7 @@ class Planes:
         None if its rank is not 4, N is not 1, or its offset or a stride is not static.
         """
         type_ = value.type
-        if not isa(type_, MemRefType[Attribute]) or not isinstance(
-            type_.element_type, FixedBitwidthType
-        ):
+        if not is_buffer_type(type_) or not isinstance(type_.element_type, FixedBitwidthType):
             return None
         offset, strides, shape = type_.get_offset(), type_.get_strides(), type_.get_shape()
         if len(shape) != 4 or shape[0] != 1 or offset is None or strides is None:

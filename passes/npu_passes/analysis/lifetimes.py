@@ -19,15 +19,13 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    MemRefType,
     StridedLayoutAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SRAM_INPUT, SRAM_OUTPUT
-from npu_dialect.npu.maps import ELEMENT, element_bytes
+from npu_dialect.npu.maps import ELEMENT, element_bytes, is_buffer_type
 from npu_passes.analysis.consumed import Life, consumed
 from npu_passes.analysis.on_chip import (
     alignment_of,
@@ -220,9 +218,9 @@ def slice_of(view: memref.SubviewOp) -> tuple[int, int] | None:
 
 def span_of(type_: Attribute, source: Attribute) -> tuple[int, int] | None:
     """First byte and end (excluded) of a view with a type in a buffer; see `slice_of`."""
-    if not isa(type_, MemRefType[Attribute]) or not isinstance(type_.layout, StridedLayoutAttr):
+    if not is_buffer_type(type_) or not isinstance(type_.layout, StridedLayoutAttr):
         return None
-    assert isa(source, MemRefType[Attribute])
+    assert is_buffer_type(source)
     offset, strides = type_.get_offset(), type_.get_strides()
     if offset is None or strides is None or any(stride is None for stride in strides):
         return None

@@ -82,8 +82,8 @@ def moved_between(source: SSAValue, target: SSAValue) -> Moved:
     Raises: NotTimed if their layouts are not static.
     """
     from_, to = source.type, target.type
-    assert isa(from_, MemRefType[Attribute])
-    assert isa(to, MemRefType[Attribute])
+    assert is_buffer_type(from_)
+    assert is_buffer_type(to)
     size, shape = static_bytes(from_), from_.get_shape()
     steps = [
         [step for step in type_.get_strides() or () if step is not None] for type_ in (to, from_)
@@ -132,7 +132,7 @@ def task_of(op: Operation, rates: Rates) -> Task | None:
     if (found := computation_of(op)) is not None and not op.results:
         return task_of_layer(found, rates)
     if isinstance(op, memref.CopyOp):
-        assert isa(op.source.type, MemRefType[Attribute])
+        assert is_buffer_type(op.source.type)
         return Task(2 * static_bytes(op.source.type))
     if isinstance(op, ACCESSES):
         return Task(bytes_of_access(op))
@@ -143,7 +143,7 @@ def task_of(op: Operation, rates: Rates) -> Task | None:
 
 def bytes_of_access(op: memref.LoadOp | memref.StoreOp | affine.LoadOp | affine.StoreOp) -> int:
     """Bytes that a load or a store moves on chip."""
-    assert isa(op.memref.type, MemRefType[Attribute])
+    assert is_buffer_type(op.memref.type)
     return element_bytes(op.memref.type)
 
 

@@ -41,13 +41,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, JoinOp
 from npu_dialect.npu.layers.joining import Box
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import size_of
@@ -277,6 +276,6 @@ def hoist(op: Operation, before: Operation) -> None:
 def slice_of(out: SSAValue, each: Part) -> memref.SubviewOp:
     """The subview of the output for one part."""
     source, shape, place = out.type, shape_of(each.buffer), each.place
-    assert isa(source, MemRefType[Attribute])
+    assert is_buffer_type(source)
     result = memref.SubviewOp.infer_result_type(source, place.offsets, shape, place.steps)
     return memref.SubviewOp.get(out, place.offsets, shape, place.steps, result)

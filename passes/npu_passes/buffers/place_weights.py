@@ -23,11 +23,10 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from npu_dialect.npu.attributes import FlashSpace, SramSpace
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.maps import bytes_of, is_buffer_type, map_type, shape_of
 from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import Refusal, RefusingPass
 
@@ -103,7 +102,7 @@ def candidates(op: LayerOp) -> list[Candidate]:
 def has_space(value: SSAValue, space: Attribute) -> bool:
     """Whether a value is a memref in a memory space."""
     type_ = value.type
-    return isa(type_, MemRefType[Attribute]) and type_.memory_space == space
+    return is_buffer_type(type_) and type_.memory_space == space
 
 
 def reads_of(op: LayerOp) -> int:
@@ -116,7 +115,7 @@ def move(candidate: Candidate) -> None:
     """Copy a parameter right before its layer, which then reads the copy."""
     op, value = candidate.op, candidate.value
     type_ = map_type(value)
-    assert isa(type_, MemRefType[Attribute])
+    assert is_buffer_type(type_)
     alloc = AllocOp(MemRefType(type_.element_type, type_.get_shape(), type_.layout, SramSpace()))
     alloc.buffer.name_hint = value.name_hint
     copy = memref.CopyOp(value, alloc.buffer)

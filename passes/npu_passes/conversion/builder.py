@@ -26,7 +26,7 @@ from xdsl.utils.hints import isa
 from npu_dialect.attributes import LAYER
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import MulOp, PickOp, ReshapeOp, TransposeOp
-from npu_dialect.npu.maps import ELEMENT, map_type, shape_of
+from npu_dialect.npu.maps import ELEMENT, is_tensor_type, map_type, shape_of
 from npu_dialect.runs import Run, nothing
 from npu_passes.conversion.foreign import (
     Array,
@@ -300,7 +300,7 @@ def check_tensor(type_: Attribute) -> None:
 
     Raises: NoEquivalent if not.
     """
-    if not isa(type_, TensorType[Attribute]) or not isa(type_.get_element_type(), ELEMENT):
+    if not is_tensor_type(type_) or not isa(type_.get_element_type(), ELEMENT):
         raise NoEquivalent(f"expected ranked tensors of floats or integers, got {type_}")
     if any(extent < 1 for extent in type_.get_shape()):
         raise NoEquivalent(f"expected static shapes with elements, got {type_}")

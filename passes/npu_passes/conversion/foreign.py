@@ -31,6 +31,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypedAttribute
 from xdsl.utils.hints import isa
 
 from npu_dialect.complement.tosa import ZeroPointsAttr
+from npu_dialect.npu.maps import is_tensor_type
 
 Array = NDArray[Any]
 
@@ -85,7 +86,7 @@ class Foreign:
         Raises: NoEquivalent if there is no such result.
         """
         types = self.op.result_types
-        if len(types) != 1 or not isa(types[0], TensorType[Attribute]):
+        if len(types) != 1 or not is_tensor_type(types[0]):
             raise NoEquivalent("expected one result, a ranked tensor")
         return types[0]
 
@@ -171,7 +172,7 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
         return None
     found = attribute_of(op, "value")
     found = attribute_of(op, "values") if found is None else found
-    if isa(value.type, TensorType[Attribute]) and isinstance(found, TypedAttribute):
+    if is_tensor_type(value.type) and isinstance(found, TypedAttribute):
         return found if found.get_type() == value.type else None
     return found
 

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LEFT
 from npu_dialect.npu.layers import ActivationOp, ClampOp, LookupOp, MapOp, ReluOp
+from npu_dialect.npu.maps import is_tensor_type
 from npu_dialect.npu.pointwise import FunctionAttr
 from npu_passes.conversion.builder import LayerBuilder, check_tensor
 from npu_passes.conversion.foreign import CONSTANTS, Foreign, NoEquivalent, name_of
@@ -151,7 +151,7 @@ def check_result(found: Stored, declared: TensorType[Attribute]) -> None:
 
     Raises: NoEquivalent if not.
     """
-    assert isa(found.value.type, TensorType[Attribute])
+    assert is_tensor_type(found.value.type)
     type_ = TensorType(found.value.type.get_element_type(), found.padded_shape)
     if type_ != TensorType(declared.get_element_type(), declared.get_shape()):
         raise NoEquivalent(f"its operands give {type_}, it is declared with {declared}")

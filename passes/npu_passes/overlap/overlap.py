@@ -27,14 +27,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, is_side_effect_free
-from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import LATE_SUMS
 from npu_dialect.dma import StartOp, WaitOp
 from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.accesses import Access, accesses, private
 from npu_passes.analysis.affine_index import apart, constant_of
@@ -156,7 +155,7 @@ def is_load(start: StartOp) -> bool:
 def in_dram(value: SSAValue) -> bool:
     """Whether a buffer lies off the chip."""
     type_ = value.type
-    return isa(type_, MemRefType[Attribute]) and isinstance(type_.memory_space, DramSpace)
+    return is_buffer_type(type_) and isinstance(type_.memory_space, DramSpace)
 
 
 def is_pure(op: Operation) -> bool:
@@ -197,7 +196,7 @@ def check_buffer(alloc: AllocOp, loop: scf.ForOp) -> None:
         through other views than subviews, or keeps contents from one step to the next.
     """
     name, type_ = name_of(alloc.buffer), alloc.buffer.type
-    assert isa(type_, MemRefType[Attribute])
+    assert is_buffer_type(type_)
     if alloc.offset is not None:
         raise NotPossible(f"{name} has an offset already")
     shape, strides = type_.get_shape(), type_.get_strides()
@@ -219,7 +218,7 @@ def other_view(value: SSAValue) -> Operation | None:
         if isinstance(op, memref.SubviewOp):
             if (found := other_view(op.result)) is not None:
                 return found
-        elif any(isa(result.type, MemRefType[Attribute]) for result in op.results):
+        elif any(is_buffer_type(result.type) for result in op.results):
             return op
         elif isinstance(op, scf.YieldOp | scf.ForOp):
             return op

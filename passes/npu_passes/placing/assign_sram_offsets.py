@@ -28,7 +28,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -41,6 +40,7 @@ from xdsl.utils.hints import isa
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
 from npu_dialect.machine import Machine
+from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
@@ -245,7 +245,7 @@ def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine
 def shape_text(value: SSAValue) -> str:
     """Shape and element type of a buffer: `1x6x14x14xf32`."""
     type_ = value.type
-    assert isa(type_, MemRefType[Attribute])
+    assert is_buffer_type(type_)
     return "x".join(map(str, (*type_.get_shape(), type_.element_type)))
 
 
@@ -268,7 +268,9 @@ def write(lifetimes: Lifetimes, solution: Solution) -> None:
 def write_offsets(buffers: Sequence[OnChipBuffer], offsets: Sequence[int]) -> None:
     """Write the offset of each buffer into the IR, in bytes."""
     for buffer, offset in zip(buffers, offsets, strict=True):
-        write_offset(buffer.value, offset)
+        # An offset counted from the end of the memory is what the machine says its size is, which
+        # may be a number of another type.
+        write_offset(buffer.value, int(offset))
 
 
 def write_offset(value: SSAValue, offset: int) -> None:

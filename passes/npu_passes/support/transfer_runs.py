@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
 from npu_dialect.dma import StartOp
+from npu_dialect.npu.maps import is_buffer_type
 from npu_plans.transfers.runs import Runs, merged_runs
 
 
@@ -18,7 +18,7 @@ def transfer_runs(op: StartOp, element_bytes: int) -> Runs:
 
 def buffer_type(value: SSAValue) -> MemRefType[Attribute]:
     """The type of a buffer."""
-    assert isa(value.type, MemRefType[Attribute])
+    assert is_buffer_type(value.type)
     return value.type
 
 

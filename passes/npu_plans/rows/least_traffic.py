@@ -119,9 +119,11 @@ def least_traffic(chain: Chain, sram: int) -> list[LayerRun]:
     last map of a run are on chip unless they are `outside`; only single layers use other off-chip
     maps.
     """
-    alone, fused = list(layer_steps(chain, sram)), list(run_steps(chain, sram))
+    alone = list(layer_steps(chain, sram))
     without, _ = cheapest(chain, alone)
-    cost, runs = cheapest(chain, [*alone, *fused])
+    if without[0] == sum(end.moved for end in (chain.maps[0], chain.maps[-1]) if end.outside):
+        return []  # only what has to be moved is moved
+    cost, runs = cheapest(chain, [*alone, *run_steps(chain, sram)])
     return runs if cost[0] < without[0] else []
 
 

@@ -11,6 +11,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from npu_dialect.npu.maps import is_buffer_type
+
 WORD_BYTES = 4
 """Bytes of a word."""
 
@@ -20,7 +22,7 @@ def verify_words(type_: Attribute, widths: Sequence[int]) -> None:
 
     `widths` are the bits that an element may have. Raises: VerifyException if it does not fit.
     """
-    assert isa(type_, MemRefType[Attribute])
+    assert is_buffer_type(type_)
     element = type_.element_type
     if not isa(element, IntegerType) or element.width.data not in widths:
         kinds = " or ".join(f"{width} bits" for width in widths)

@@ -1,8 +1,9 @@
 """Runs a sweep: computes the points that the store does not have, each once.
 
-Points that differ in the numbers of time only go to a worker together, as most passes run once for
-all of them. A result that is known to be the same for other machines (`watching.py`) is used for
-their points, which then go to no worker.
+Points that share passes go to a worker together, which runs those once: all pipelines and rates of
+one memory if that leaves enough for every worker, else all rates of one pipeline. A result that is
+known to be the same for other machines (`watching.py`) is used for their points, which then go to
+no worker.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from npu_tools.exploring.watching import Seen
 
 LOOK_AHEAD = 64
 """How many waiting bundles are looked at for one that no running bundle may answer."""
+
+SHARES = 2
+"""How many bundles each thread of the workers shall get at least, so that none is idle for long."""
 
 Told = Callable[[int], None]
 """Told after each step how many points are done by it."""
@@ -75,7 +79,8 @@ def run(
     Raises: UserError if rows cannot be written, or if the pool fails.
     """
     counts, answers = Counts(), Answers()
-    waiting, running = deque(bundles(points, store, counts)), Counter[tuple[object, ...]]()
+    missing = without_row(points, store, counts)
+    waiting, running = deque(bundles(missing, pool.threads)), Counter[tuple[object, ...]]()
     told(counts.held)
     sent: dict[str, Point] = {}
     while waiting or sent:
@@ -105,16 +110,33 @@ def run(
     return counts
 
 
-def bundles(points: Iterable[Point], store: Store, counts: Counts) -> Iterator[Bundle]:
-    """The points without a row, those together that differ in the numbers of time only."""
-    found: dict[tuple[object, ...], dict[str, Point]] = {}
+def without_row(points: Iterable[Point], store: Store, counts: Counts) -> Iterator[Point]:
+    """The points that the store does not have; those that it has are counted."""
     for point in points:
         if point.key in store.keys:
             counts.held += 1
         else:
-            found.setdefault(point.like, {})[point.key] = point
-    for bundle in found.values():
-        yield tuple(bundle.values())
+            yield point
+
+
+def bundles(points: Iterable[Point], threads: int) -> list[Bundle]:
+    """The points, each once, those together that share passes.
+
+    The first bundle stays first, as a large memory answers for smaller ones. The others follow from
+    the end on: a small memory takes longest, and what takes long must not be left for the end.
+    """
+    each = {point.key: point for point in points}.values()
+    near = grouped(each, lambda point: point.near)
+    found = near if len(near) >= SHARES * threads else grouped(each, lambda point: point.like)
+    return [*found[:1], *reversed(found[1:])]
+
+
+def grouped(points: Iterable[Point], by: Callable[[Point], object]) -> list[Bundle]:
+    """The points in groups with the same value of a function, in their order."""
+    found: dict[object, list[Point]] = {}
+    for point in points:
+        found.setdefault(by(point), []).append(point)
+    return [tuple(group) for group in found.values()]
 
 
 def taken(waiting: deque[Bundle], running: Mapping[tuple[object, ...], int]) -> Bundle:

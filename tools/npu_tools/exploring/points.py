@@ -63,9 +63,14 @@ class Point:
     @cached_property
     def like(self) -> tuple[object, ...]:
         """What points share that may differ in the numbers of time only."""
+        return *self.alike, *self.near
+
+    @cached_property
+    def near(self) -> tuple[object, ...]:
+        """What points share that may differ in the numbers of time and in the options."""
         numbers = machine_numbers(self.machine)
         plain = tuple(sorted((k, str(v)) for k, v in numbers.items() if k not in TIME))
-        return (*self.alike, plain)
+        return self.digest, self.verified, plain
 
     @cached_property
     def alike(self) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import time
@@ -27,7 +28,7 @@ RETRIES = 2
 """How often a point is tried again that fails for other reasons than its own."""
 SECONDS = 10
 """For how long to wait for a scheduler."""
-AT_ONCE = 4
+AT_ONCE = 2
 """How many bundles each thread of the workers gets: one to compute and one that waits."""
 REFRESH = 5.0
 """After how many seconds the workers are counted again."""
@@ -35,6 +36,11 @@ REFRESH = 5.0
 
 class Pool(Protocol):
     """Computes bundles of points, in any order."""
+
+    @property
+    def threads(self) -> int:
+        """How many bundles it computes at the same time."""
+        ...
 
     def has_room(self) -> bool:
         """Whether another bundle would be computed soon."""
@@ -55,6 +61,7 @@ class Here:
 
     work: Evaluate = evaluate
     waiting: deque[Bundle] = field(default_factory=deque[Bundle])
+    threads: int = 1
 
     def has_room(self) -> bool:
         """Whether nothing waits."""
@@ -80,15 +87,20 @@ class OnDask:
         self.client, self.work = client, work
         self.running: dict[Future, Bundle] = {}
         self.done = package(DASK).as_completed(loop=client.loop)
-        self.threads, self.counted, self.submitted = 0, float("-inf"), 0
+        self.number, self.counted, self.submitted = 0, float("-inf"), 0
 
-    def has_room(self) -> bool:
-        """Whether the workers have few bundles."""
+    @property
+    def threads(self) -> int:
+        """The threads of all workers."""
         now = time.monotonic()
         if now - self.counted > REFRESH:
             counts: dict[str, int] = asked(self.client.nthreads)
-            self.threads, self.counted = sum(counts.values()), now
-        return len(self.running) < AT_ONCE * max(1, self.threads)
+            self.number, self.counted = sum(counts.values()), now
+        return max(1, self.number)
+
+    def has_room(self) -> bool:
+        """Whether the workers have few bundles."""
+        return len(self.running) < AT_ONCE * self.threads
 
     def submit(self, bundle: Bundle) -> None:
         """Send a bundle to the scheduler."""
@@ -181,4 +193,10 @@ def connected(scheduler: str | None, jobs: int | None) -> Generator[Client]:
         ) as cluster,
         dask.Client(cluster, set_as_default=False) as client,
     ):
+        client.run(leave_at_once)
         yield client
+
+
+def leave_at_once() -> None:
+    """Let this process end without freeing its objects one by one, which takes seconds."""
+    atexit.register(os._exit, 0)

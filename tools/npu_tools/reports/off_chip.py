@@ -16,15 +16,14 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect import dma
 from npu_dialect.attributes import LAYER
 from npu_dialect.module_attributes import MODULE
 from npu_dialect.npu.attributes import DramSpace
-from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.maps import bytes_of, is_buffer_type, map_type, shape_of
 from npu_dialect.walking import walk_kind
 from npu_passes.support.block_runs import block_runs_of
 from npu_plans.modules.traffic import Traffic
@@ -133,7 +132,7 @@ def traffic_of(op: Operation, times: int) -> Traffic:
         return Traffic(feature_map_writes=times)
     assert isinstance(op, dma.StartOp)
     type_ = op.target.type
-    assert isa(type_, MemRefType[Attribute])
+    assert is_buffer_type(type_)
     size = bytes_of(type_)
     if op.block is not None:
         size += worst_index(op)
