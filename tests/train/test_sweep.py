@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +12,6 @@ import torch
 import torch.nn.functional as F
 
 from npu_plans.zero_blocks.model import index_bytes
-from npu_tools.exploring import pools
 from npu_train import main, sweep_command
 from npu_train.data import load, together
 from npu_train.loop import seeded
@@ -55,27 +49,21 @@ def test_two_thresholds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert text in capsys.readouterr().out
 
 
-class Inline:
-    """A client of Dask that computes in this process."""
-
-    def map(self, work: Callable[[Any], Any], parts: Sequence[Any], **options: Any) -> list[Any]:
-        assert options == {"retries": 2, "pure": False}
-        return [SimpleNamespace(result=partial(work, part)) for part in parts]
-
-
-@contextmanager
-def inline(scheduler: str | None, jobs: int | None) -> Generator[Inline]:
-    assert (scheduler, jobs) == ("tcp://host:1", None)
-    yield Inline()
-
-
 def test_a_scheduler_gets_each_seed_and_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows come in the order of seeds and methods, wherever they are computed."""
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(pools, "connected", inline)
+    dask = pytest.importorskip("distributed")
     monkeypatch.setattr(sweep_command, "part_of", named)
     what = sweep_of(sweep_command.argument_parser().parse_args(["--out", "table"]))
-    rows = list(rows_of(what, range(5, 7), 1, "tcp://host:1"))
+    workers = dask.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,  # threads of this process, in which `part_of` is another function
+        protocol="tcp://",
+        host="127.0.0.1",
+        dashboard_address=None,
+    )
+    with workers:
+        rows = list(rows_of(what, range(5, 7), 1, workers.scheduler_address))
     assert [(row.method, row.threshold) for row in rows] == [
         (method, seed) for seed in (5, 6) for method in METHODS
     ]

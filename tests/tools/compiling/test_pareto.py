@@ -111,6 +111,8 @@ def test_with_dma_the_bytes_that_cross_the_border_count(model: Path) -> None:
         (["--sram", "100"], "--sram is for --pareto: expected both"),
         (["--max-slowdown", "5"], "--max-slowdown is for --pareto"),
         (["--candidate", "rows"], "--candidate is for --pareto"),
+        (["--pareto", "--html", "page.html"], "--html is for one plan: expected --sram N"),
+        (["--pareto", "--verify"], "--verify is for one plan: expected --sram N"),
         (["--pareto", "--max-slowdown", "nan"], "expected a number of at least 0, got 'nan'"),
         (["--pareto", "--candidate", "npu-fold-batch-norm"], "expected a pipeline that plans"),
         (["--pareto", "--candidate", "no-such"], "no-such"),

@@ -71,16 +71,34 @@ def parse_arguments(args: Sequence[str]) -> argparse.Namespace:
         raise UserError(f"expected --target NAME or --target FILE.toml; known are {known}")
     if options.plan_as is not None and options.verify is not None:
         raise UserError("--plan-as drops all values: there is nothing to --verify")
+    check_front(options)
+    return options
+
+
+def check_front(options: argparse.Namespace) -> None:
+    """Refuse options that --pareto needs, or that need one of its plans.
+
+    Raises: UserError for an option that would change nothing.
+    """
+    of_front = {
+        "--sram": options.sram is not None,
+        "--max-slowdown": options.max_slowdown is not None,
+        "--candidate": options.candidate,
+    }
+    of_plan = {
+        "--html": options.html is not None,
+        "--memory-map": options.memory_map is not None,
+        "--timeline": options.timeline is not None,
+        "--verify": options.verify is not None,
+    }
     if not options.pareto:
-        of_front = {
-            "--sram": options.sram is not None,
-            "--max-slowdown": options.max_slowdown is not None,
-            "--candidate": options.candidate,
-        }
         for name, is_given in of_front.items():
             if is_given:
                 raise UserError(f"{name} is for --pareto: expected both")
-    return options
+    elif options.sram is None:
+        for name, is_given in of_plan.items():
+            if is_given:
+                raise UserError(f"{name} is for one plan: expected --sram N with --pareto")
 
 
 def argument_parser() -> argparse.ArgumentParser:
