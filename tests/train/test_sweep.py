@@ -1,28 +1,35 @@
-"""A small sweep: two thresholds, a narrower network, fewer epochs."""
+"""Small sweeps: their rows, their networks, and their tables."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+from helpers.train_files import squares
 from npu_plans.zero_blocks.model import index_bytes
 from npu_train import main, sweep_command
 from npu_train.data import load, together
 from npu_train.loop import seeded
+from npu_train.markdown import markdown
 from npu_train.measure import bytes_as_they_are, moved
 from npu_train.models import ZebraOptions, build
 from npu_train.models.parts import activations
-from npu_train.sweep import METHODS, Row, Sweep, exported
-from npu_train.sweep_command import rows_of, sweep_of, table
+from npu_train.stretches import LOG
+from npu_train.sweep import Sweep
+from npu_train.sweep_command import rows_of, sweep_of
+from npu_train.table import Row, exported
 
 SRAM = 131072
-SHORT = ["--pretrain", "4", "--epochs", "4", "--images", "5", "--methods", "zebra", "--seeds", "1"]
+DATA = squares()
+SHARED = ["--model", "resnet18", "--width", "0.0625", "--methods", "zebra,zebra + slimming"]
+ROW = Row(0, 0.0, 0.0, 0.1, True, 0.9, 0.9, 0.45, 0.4, 0.5, 0)
 WHOLE, PROJECTED = 0, 1
 """How much of a map a layer reads. A 1x1 convolution of stride 2 skips the last row and column."""
 STAGE = [(WHOLE,), (WHOLE, WHOLE), (WHOLE,), (WHOLE, PROJECTED)]
@@ -30,30 +37,115 @@ READS = [(WHOLE, WHOLE), *STAGE * 3, *STAGE[:3], (WHOLE,)]
 """The reads of each of the 17 maps of ResNet-18: by a convolution, and by a sum or a projection."""
 
 
-def test_two_thresholds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Zebra at 0.2 moves less than the plain network."""
-    out = tmp_path / "table"
-    options = ["sweep", *SHORT, "--thresholds", "0,0.2"]
-    assert main.main([*options, "--out", str(out)]) == 0, capsys.readouterr()
-    rows = [Row(**row) for row in json.loads((out / "rows.json").read_text())]
-    assert [(row.method, row.threshold) for row in rows] == [
-        ("zebra", 0.0),
-        ("zebra", 0.2),
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Row]]:
+    """A sweep: its images, the networks that it has kept, and its rows."""
+    folder = tmp_path_factory.mktemp("sweep")
+    images = folder / "squares.npz"
+    arrays: dict[str, Any] = {}
+    for name, half in (("train", DATA.train), ("test", DATA.held_out)):
+        arrays |= {f"{name}_images": half.held, f"{name}_labels": half.labels}
+    np.savez(images, **arrays)
+    out, networks = folder / "table", folder / "networks"
+    assert main.main(["sweep", *small(images), "--keep", str(networks), "--out", str(out)]) == 0
+    return images, networks, held(out)
+
+
+def small(images: Path) -> list[str]:
+    """The options of a small sweep."""
+    rates = ["--tuning-rate", "0.1", "--weight-decay", "0.001", "--validation", "0.25"]
+    sizes = ["--batch", "8", "--pretrain", "2", "--epochs", "2", "--block", "2", "--images", "0"]
+    return ["--data", f"npz:{images}", *SHARED, *rates, *sizes, "--thresholds", "0,0.2"]
+
+
+def held(out: Path) -> list[Row]:
+    """The rows that a command has written."""
+    return [Row(**row) for row in json.loads((out / "rows.json").read_text())]
+
+
+def test_rows(swept: tuple[Path, Path, list[Row]]) -> None:
+    """Each network gives its rows: with its threshold, or with each of them put on."""
+    whole, slim = (0.0, 0.0), (0.3, 0.0)
+    assert [((row.channels, row.weights), row.threshold, row.trained) for row in swept[2]] == [
+        (whole, 0.0, False),
+        (whole, 0.2, False),
+        (whole, 0.2, True),
+        (slim, 0.0, False),
+        (slim, 0.2, False),
+        (slim, 0.2, True),
     ]
-    assert 0 < rows[0].reduced < rows[1].reduced < 1
-    assert min(row.accuracy for row in rows) > 0.8
-    assert sum(row.differing for row in rows) == 0
-    text = (out / "table.md").read_text()
-    assert text.count("\n| 0") == 2
-    assert f"{100 * rows[1].reduced:.1f} %, {100 * rows[1].accuracy:.2f} %" in text
-    assert text in capsys.readouterr().out
+    plain, put_on, _, slimmed, *_ = swept[2]
+    assert 0 < plain.once < put_on.once < put_on.zero_share
+    assert all(row.reduced is None and row.validation is not None for row in swept[2])
+    # 2176 floats, of which 2048 are in blocks of 2 x 2; the others are the maps of 1 x 1.
+    assert plain.once == pytest.approx(plain.zero_share - (2048 / 4 + 128) / 8 / (2176 * 4))
+    assert slimmed.once > slimmed.zero_share  # of fewer elements
+
+
+def test_the_table_again(swept: tuple[Path, Path, list[Row]], tmp_path: Path) -> None:
+    """`npu-train table` makes each row from the kept networks; it does not train them further."""
+    images, networks, rows = swept
+    before = {path: path.read_bytes() for path in networks.rglob("*") if path.is_file()}
+    options = ["--data", f"npz:{images}", "--out", str(tmp_path)]
+    assert main.main(["table", str(networks), *options, "--images", "0"]) == 0
+    assert held(tmp_path) == rows
+    assert before == {path: path.read_bytes() for path in networks.rglob("*") if path.is_file()}
+
+
+def test_a_table_counted_by_the_c(swept: tuple[Path, Path, list[Row]], tmp_path: Path) -> None:
+    """The C of a kept network says what moves less, and answers as torch does."""
+    images, networks, rows = swept
+    options = ["--data", f"npz:{images}", "--images", "3", "--out", str(tmp_path)]
+    assert main.main(["table", str(networks / "seed-0" / "zebra-0.2"), *options]) == 0
+    (found,) = held(tmp_path)
+    assert replace(found, reduced=None) == rows[2]
+    assert found.reduced is not None
+    assert found.reduced == pytest.approx(rows[2].once, abs=0.1)
+
+
+def test_a_network_of_a_sweep_is_one_of_npu_train(
+    swept: tuple[Path, Path, list[Row]], tmp_path: Path
+) -> None:
+    """Its options can be typed: the network has the same bytes."""
+    images, networks, _ = swept
+    given = small(images)
+    del given[-4:]  # how rows are made, and the thresholds
+    more = ["--threshold", "0.2", "--regularisation", "0.1", "--prune-channels", "0.3"]
+    place = given.index("--methods")
+    typed = [*given[:place], *given[place + 2 :], *more]
+    assert main.main([*typed, "--slimming", "0.0001", "--out", str(tmp_path)]) == 0
+    kept = networks / "seed-0" / "slimming-0.3-zebra-0.2"
+    assert (tmp_path / "model.onnx").read_bytes() == (kept / "model.onnx").read_bytes()
+    logs = [(folder / LOG).read_text().splitlines() for folder in (tmp_path, kept)]
+    one, two = ([json.loads(line) | {"seconds": 0} for line in log] for log in logs)
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["/nowhere"], "/nowhere: no networks: expected a folder of npu-train sweep --keep"),
+        (["NETWORKS"], "trained on 24 images of npz, not on"),
+        (["NETWORKS/seed-0/plain"], "plain: trained with no blocks: expected --block"),
+        (["NETWORKS", "--thresholds", "a"], "--thresholds a: expected numbers with commas"),
+    ],
+)
+def test_tables_that_cannot_be(
+    swept: tuple[Path, Path, list[Row]],
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    message: str,
+) -> None:
+    place, *more = options
+    assert main.main(["table", place.replace("NETWORKS", str(swept[1])), *more]) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_a_scheduler_gets_each_seed_and_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows come in the order of seeds and methods, wherever they are computed."""
     dask = pytest.importorskip("distributed")
     monkeypatch.setattr(sweep_command, "part_of", named)
-    what = sweep_of(sweep_command.argument_parser().parse_args(["--out", "table"]))
+    what = sweep_of(sweep_command.sweep_parser().parse_args(["--out", "table"]))
     workers = dask.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
@@ -64,15 +156,16 @@ def test_a_scheduler_gets_each_seed_and_method(monkeypatch: pytest.MonkeyPatch) 
     )
     with workers:
         rows = list(rows_of(what, range(5, 7), 1, workers.scheduler_address))
-    assert [(row.method, row.threshold) for row in rows] == [
-        (method, seed) for seed in (5, 6) for method in METHODS
+    prunings = [(0.0, 0.0), (0.0, 0.4), (0.3, 0.0)]
+    assert [(row.seed, (row.channels, row.weights)) for row in rows] == [
+        (seed, pruning) for seed in (5, 6) for pruning in prunings
     ]
 
 
 def named(part: tuple[Sweep, int]) -> list[Row]:
-    """A row that says which part it is of."""
+    """Rows that say which part they are of."""
     what, seed = part
-    return [Row(what.methods[0], seed, 0.0, 0.0, 0.0, 0)]
+    return [replace(ROW, seed=seed, **vars(pruning)) for pruning in what.prunings]
 
 
 def test_counters_are_the_formula() -> None:
@@ -118,18 +211,23 @@ def test_counters_are_the_formula() -> None:
     assert found.bytes < 0.9 * whole
 
 
-def test_table() -> None:
-    """The table has rows of thresholds, columns of methods, and means over the seeds."""
-    row = Row("zebra", 0.1, 0.9, 100.0, 0.5, 1)
-    rows = [row, replace(row, accuracy=1.0, reduced=0.7), replace(row, threshold=0.0)]
-    rows += [replace(each, method="slimming", differing=0) for each in rows]
-    assert table(rows).splitlines() == [
-        "| threshold | Zebra: less moved, accuracy | slimming alone: less moved, accuracy |",
-        "|---|---|---|",
-        "| 0 | 50.0 %, 90.00 % | 50.0 %, 90.00 % |",
-        "| 0.1 | 60.0 %, 95.00 % | 60.0 %, 95.00 % |",
+def test_markdown() -> None:
+    """The table has means and deviations over seeds, and a choice by the validation images."""
+    plain = replace(ROW, threshold=0.0, trained=False, reduced=0.25)
+    costly = replace(ROW, channels=0.3, validation=0.8, accuracy=1.0, reduced=0.9)
+    rows = [costly, ROW, replace(ROW, seed=1, accuracy=1.0, reduced=0.7), plain]
+    rows += [replace(plain, threshold=0.1, accuracy=0.5, differing=2)]
+    assert markdown(rows).splitlines()[2:] == [
+        "| whole | 0 | 90.00 | 45.0 | 25.0 | 40.0 | - | - |",
+        "| whole | 0.1 | 95.00 ± 7.07 | 45.0 ± 0.0 | 60.0 ± 14.1 | 40.0 ± 0.0 | 50.00 | 25.0 |",
+        "| 30 % of channels removed | 0.1 | 100.00 | 45.0 | 90.0 | 40.0 | - | - |",
         "",
-        "Images to which the C gives another class than torch, of all networks: 3.",
+        "The validation images choose, of all lines with at most 1 point less accuracy on them: "
+        "whole, threshold 0.1. It moves 60.0 % less; accuracy on the test images 95.00 %, against "
+        "90.00 %.",
+        "",
+        "Means of 2 seeds, ± the deviation. Images to which the C gives another class than torch, "
+        "of all networks: 2.",
     ]
 
 
@@ -144,6 +242,9 @@ def test_table() -> None:
         (["--block", "0"], "argument --block: expected an integer of at least 1, got '0'"),
         (["--weight-decay", "nan"], "--weight-decay nan: expected a finite number"),
         (["--width", "0", "--images", "1"], "width 0.0: expected a finite number above 0"),
+        (["--prune-channels", "0.3,2"], "share 2.0: expected at least 0 and less than 1"),
+        (["--block", "64"], "block size 64: expected at most the image's 32"),
+        (["--data", "mnist"], "--data mnist: expected digits"),
         ([], "the following arguments are required: --out"),
     ],
 )

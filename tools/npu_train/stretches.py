@@ -12,8 +12,8 @@ runs, with both penalties.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,14 @@ class Settings:
         recipe = flat.pop("recipe")
         return flat | recipe
 
+    @staticmethod
+    def of(held: Mapping[str, Any]) -> Settings:
+        """The settings that `as_dict` has flattened."""
+        names = {each.name for each in fields(Recipe)}
+        recipe = Recipe(**{name: value for name, value in held.items() if name in names})
+        rest = {name: value for name, value in held.items() if name not in names}
+        return Settings(recipe=recipe, **rest)
+
     @property
     def recipes(self) -> tuple[Recipe, Recipe]:
         """The recipes of both stretches."""
@@ -155,8 +163,10 @@ class Session:
     reading: Reading = field(default_factory=Reading)
     weights: Path | None = None
 
-    def run(self, resume: bool) -> nn.Module:
+    def run(self, resume: bool, stretches: int = 2) -> nn.Module:
         """Train; with `resume`, go on from the checkpoint. Returns the trained network.
+
+        With `stretches` 1 the training ends before pruning and Zebra.
 
         Raises: UserError if the checkpoint does not fit, or if one would be overwritten.
         """
@@ -166,7 +176,7 @@ class Session:
         if found is not None and found.start:
             checkpoint.fill(model, found.start, self.path)
         start: dict[str, Any] = {}
-        for stretch, recipe in enumerate(self.settings.recipes):
+        for stretch, recipe in enumerate(self.settings.recipes[:stretches]):
             if stretch:
                 start = copied(model) if self.settings.pretrain else {}
                 model = prepared(model, self.settings, self.data)

@@ -1,197 +1,165 @@
-"""`npu-train sweep`: accuracy and traffic for several thresholds, as in table I of paper 003.
+"""`npu-train sweep`: networks for several thresholds, as in tables I and III of paper 003.
 
-ResNet-18 learns scikit-learn's digits: first without Zebra, and from there on with Zebra, once for
-each target threshold. The same is done after network slimming and after weight pruning. The emitted
-C of each network counts its traffic (`measure`) on held-out images.
+Each network is one run of npu-train, with options that can be typed. Networks that share their
+first epochs start from one checkpoint:
+
+    DIR/seed-0/start                  the first epochs, without Zebra
+    DIR/seed-0/plain                  trained further as it is
+    DIR/seed-0/zebra-0.1              trained further with Zebra, threshold 0.1
+    DIR/seed-0/slimming-0.3           pruned, then trained further as it is
+    DIR/seed-0/slimming-0.3-zebra-0.1 pruned, then trained further with Zebra
 """
 
 from __future__ import annotations
 
-import copy
+import argparse
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import torch
-from torch import nn
 
-from npu_train.data import Classified, together
-from npu_train.export import export
-from npu_train.loop import Training, evaluate, seeded
-from npu_train.measure import bytes_as_they_are, moved
-from npu_train.models import ZebraOptions, add_zebra, build
-from npu_train.pruning import prune_weights
-from npu_train.schedule import Recipe
-from npu_train.shrink import shrink
-from npu_train.slimming import prune_channels
-from npu_train.stretches import example, finished
-
-METHODS = ("zebra", "zebra + slimming", "zebra + weight pruning", "slimming")
-"""The methods of the table. `slimming` has thresholds at inference, but is trained without them."""
+from npu_train import checkpoint
+from npu_train.distributed import Worker, joined
+from npu_train.loading import Reading
+from npu_train.options import argument_parser, check, settings_of
+from npu_train.running import data_of, say, silent, train
+from npu_train.stretches import Session, Settings
+from npu_train.table import Measuring, Row, Table, line
 
 
 @dataclass(frozen=True)
-class Row:
-    """The results of one trained network.
+class Pruning:
+    """What is pruned after the first epochs: a share of the channels, or of the weights."""
 
-    `accuracy`: the share of right answers on all held-out images. `bytes`: bytes of feature maps
-    that an inference moves, the mean of images, counted by the C. `reduced`: the share of traffic
-    saved, 1 - `bytes` / those of the unpruned network without compression. `differing`: the number
-    of images for which C and torch find different classes.
-    """
+    channels: float = 0.0
+    weights: float = 0.0
 
-    method: str
-    threshold: float
-    accuracy: float
-    bytes: float
-    reduced: float
-    differing: int
+    def name(self, threshold: float) -> str:
+        """The name of a network that is trained with a threshold; with 0, without Zebra."""
+        pruned = [
+            *([f"slimming-{self.channels:g}"] if self.channels else []),
+            *([f"pruning-{self.weights:g}"] if self.weights else []),
+        ]
+        zebra = [f"zebra-{threshold:g}"] if threshold else []
+        return "-".join([*pruned, *zebra]) or "plain"
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """The options of a sweep; a threshold of 0 stands for a network without Zebra.
+    """The options of a sweep.
 
-    All networks start from `pretrain` epochs with the learning rate of `recipe`, and with its
-    slimming penalty if the method slims. Then they train for `recipe.epochs` with the learning rate
-    `tuning_rate`. It is small, so that networks with the same start stay comparable. `channels`,
-    `weights`: the shares that are pruned. `images`: how many images the C runs on. `sram`: bytes of
-    SRAM of the machine.
+    `common`: options of npu-train for all networks; `zebra`: for those with Zebra. `slimming`: the
+    penalty in the first epochs of networks that lose channels. `prunings` are trained for each of
+    the thresholds of `measuring`; 0 stands for a network without Zebra. `keep`: the folder in which
+    the networks stay.
     """
 
-    thresholds: tuple[float, ...]
-    methods: tuple[str, ...]
-    recipe: Recipe
-    tuning_rate: float
-    pretrain: int
-    width: float
-    block: int
-    channels: float
-    weights: float
-    images: int
-    sram: int
+    common: tuple[str, ...]
+    zebra: tuple[str, ...]
+    slimming: float
+    prunings: tuple[Pruning, ...]
+    measuring: Measuring
+    keep: Path | None = None
+
+    def options(self, pruning: Pruning, threshold: float, seed: int) -> list[str]:
+        """The options of npu-train that train a network, without --out."""
+        return [
+            *self.common,
+            *(["--slimming", str(self.slimming)] if pruning.channels else []),
+            *(["--prune-channels", str(pruning.channels)] if pruning.channels else []),
+            *(["--prune-weights", str(pruning.weights)] if pruning.weights else []),
+            *([*self.zebra, "--threshold", str(threshold)] if threshold else []),
+            *["--seed", str(seed)],
+        ]
+
+    def thresholds(self) -> tuple[float, ...]:
+        """The thresholds that networks are trained with: 0 first, for the one without Zebra."""
+        return (0.0, *[each for each in self.measuring.thresholds if each > 0])
+
+    def parts(self, seed: int) -> list[tuple[Sweep, int]]:
+        """The sweep in parts that share nothing: by what the first epochs are."""
+        by_start: dict[bool, tuple[Pruning, ...]] = {}
+        for pruning in self.prunings:
+            slims = bool(pruning.channels)
+            by_start[slims] = (*by_start.get(slims, ()), pruning)
+        return [(replace(self, prunings=each), seed) for each in by_start.values()]
 
 
-@dataclass
-class Seed:
-    """Trains all networks of one seed; a start that several networks share is trained once.
+def check_sweep(what: Sweep, seed: int) -> None:
+    """Check the options of all networks before anything is trained.
 
-    `starts` are the networks after the first epochs, by the strength of the slimming penalty.
-    `tell` prints a line of text.
+    Raises: UserError if one is out of range, or if the network cannot be built.
     """
+    for pruning in what.prunings:
+        for threshold in what.thresholds():
+            options = parsed(what.options(pruning, threshold, seed), Path("network"))
+            data = data_of(options)
+            settings = settings_of(options, data)
+            Session(settings, data, options.out, Worker(), silent).begun()
 
-    options: Sweep
-    data: Classified
-    seed: int
-    tell: Callable[[str], None]
-    starts: dict[float, nn.Module] = field(default_factory=dict[float, nn.Module])
 
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe of the sweep with this seed."""
-        return replace(self.options.recipe, seed=self.seed)
-
-    def start(self, slimming: float) -> nn.Module:
-        """A copy of the plain network after its first epochs with a slimming penalty."""
-        if slimming not in self.starts:
-            seeded(self.seed)
-            channels, size = self.data.shape
-            model = build(
-                "resnet18",
-                classes=len(self.data.classes),
-                channels=channels,
-                size=size,
-                width=self.options.width,
-                zebra=None,
-            )
-            recipe = replace(
-                self.recipe, epochs=self.options.pretrain, slimming=slimming, regularisation=0.0
-            )
-            self.train(model, recipe, "start" + " with slimming" * bool(slimming))
-            self.starts[slimming] = model
-        return copy.deepcopy(self.starts[slimming])
-
-    def train(self, model: nn.Module, recipe: Recipe, name: str, offset: int = 0) -> None:
-        """Train a network, and print its evaluation; see `Training` for the offset."""
-        training = Training(model, self.data, recipe, offset=offset)
-        training.run()
-        found = evaluate(model, self.data.held_out)
-        self.tell(f"seed {self.seed}: {name}: {found}")
-
-    def pruned(self, method: str) -> nn.Module:
-        """The network that a method trains further: the start, pruned as the method says."""
-        slims = "slimming" in method
-        model = self.start(self.recipe.slimming if slims else 0.0)
-        if slims:
-            prune_channels(model, self.options.channels)
-            model = shrink(model, example(model, self.data))
-        elif "weight pruning" in method:
-            prune_weights(model, self.options.weights)
-        return model
-
-    def networks(self, method: str) -> Iterator[tuple[float, nn.Module]]:
-        """Train a method for each threshold; returns each threshold with its finished network."""
-        recipe = replace(self.recipe, slimming=0.0, learning_rate=self.options.tuning_rate)
-        alone: nn.Module | None = None
-        for threshold in self.options.thresholds:
-            learns = threshold > 0 and method != "slimming"
-            model = self.pruned(method) if learns or alone is None else copy.deepcopy(alone)
-            if learns:
-                self.add_zebra(model, threshold)
-            if learns or alone is None:
-                name = f"{method}, threshold {threshold:g}" if learns else f"{method}, no threshold"
-                self.train(model, recipe, name, self.options.pretrain)
-            if not learns:
-                alone = copy.deepcopy(model)
-                self.add_zebra(model, threshold)
-            yield threshold, finished(model, self.data)
-
-    def add_zebra(self, model: nn.Module, threshold: float) -> None:
-        """Add Zebra modules. A threshold of 0 prunes nothing, but marks the maps to store."""
-        channels, size = self.data.shape
-        add_zebra(model, ZebraOptions(self.options.block, threshold), channels=channels, size=size)
-
-    def rows(self) -> Iterator[Row]:
-        """Train and measure all networks; returns a row for each."""
-        baseline = self.baseline()
-        for method in self.options.methods:
-            for threshold, model in self.networks(method):
-                row = self.measured(model, method, threshold, baseline)
-                self.tell(
-                    f"seed {self.seed}: {method}, threshold {threshold:g}: accuracy "
-                    f"{100 * row.accuracy:.2f} %, {100 * row.reduced:.1f} % less is moved"
-                )
-                yield row
-
-    def baseline(self) -> int:
-        """Bytes that the unpruned network moves without compression, whatever its weights are."""
-        model = self.start(0.0)
-        self.add_zebra(model, 0.0)
-        with exported(model.eval(), self.data) as path:
-            return bytes_as_they_are(path, self.options.block, self.options.sram)
-
-    def measured(self, model: nn.Module, method: str, threshold: float, baseline: int) -> Row:
-        """Measure a finished network: run its C on held-out images, and compare it with torch."""
-        count = min(self.options.images, len(self.data.held_out))
-        images, _ = together(self.data.held_out, range(count))
-        with exported(model, self.data) as path:
-            found = moved(path, self.options.block, self.options.sram, np.asarray(images))
-        with torch.no_grad():
-            answers = model.eval()(images).argmax(1)
-        differing = sum(int(one) != two for one, two in zip(answers, found.answers, strict=True))
-        accuracy = evaluate(model, self.data.held_out).accuracy
-        reduced = 1 - found.bytes / baseline
-        return Row(method, threshold, accuracy, found.bytes, reduced, differing)
+def part_of(part: tuple[Sweep, int]) -> list[Row]:
+    """Train the networks of one part of a sweep, and make their rows."""
+    torch.set_num_threads(1)  # the table must not depend on the number of cores
+    what, seed = part
+    rows: list[Row] = []
+    with kept(what.keep) as folder, joined() as place:
+        table = Table(what.measuring, place)
+        for pruning in what.prunings:
+            for threshold in what.thresholds():
+                network = folder / f"seed-{seed}" / pruning.name(threshold)
+                made(what.options(pruning, threshold, seed), network, place)
+                for row in table.rows(network):
+                    say(f"{network.parent.name}/{network.name}: {line(row)}")
+                    rows.append(row)
+    return rows
 
 
 @contextmanager
-def exported(model: nn.Module, data: Classified) -> Generator[Path]:
-    """Export a network to a temporary ONNX file, removed at the end."""
-    channels, size = data.shape
-    with tempfile.TemporaryDirectory(prefix="npu-") as folder:
-        path = Path(folder) / "network.onnx"
-        export(model, path, channels, size)
-        yield path
+def kept(folder: Path | None) -> Generator[Path]:
+    """The folder for the networks; without one, they are removed at the end."""
+    if folder is not None:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="npu-") as name:
+        yield Path(name)
+
+
+def parsed(arguments: list[str], out: Path) -> argparse.Namespace:
+    """The options of npu-train from its command line."""
+    given = [*arguments, "--resume=auto", "--out", str(out)]
+    options = argument_parser().parse_args(given)
+    check(options)
+    return options
+
+
+def made(arguments: list[str], network: Path, place: Worker) -> None:
+    """Train a network with the options of npu-train, unless it is there already."""
+    options = parsed(arguments, network)
+    data = data_of(options)
+    settings = settings_of(options, data)
+    if not checkpoint.exists(network):
+        first = unpruned(settings)
+        slims = bool(settings.recipe.slimming)
+        start = network.parent / ("start-slimming" if slims else "start")
+        reading = Reading(options.workers, place.device.type == "cuda")
+        session = Session(first, data, start, place, silent, reading)
+        session.run(checkpoint.exists(start), stretches=1)
+        shared = checkpoint.read(start, first.as_dict())
+        replace(shared, settings=settings.as_dict()).write(network)
+    train(settings, data, options, place, silent)
+
+
+def unpruned(settings: Settings) -> Settings:
+    """The settings of a start, which several networks share."""
+    return replace(
+        settings,
+        block=None,
+        threshold=0.0,
+        prune_channels=0.0,
+        prune_weights=0.0,
+        recipe=replace(settings.recipe, regularisation=0.0),
+    )
