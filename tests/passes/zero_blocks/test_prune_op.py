@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from xdsl.dialects.builtin import Float64Type, FloatAttr, IntegerAttr, ModuleOp,
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from helpers.c_harness import run_c
+from npu_dialect import dsp
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import PruneZeroBlocksOp
+from npu_passes.emit.c import emit
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.zero_blocks.prune_zero_blocks import PruneZeroBlocksPass
 from npu_tools.shared.installed import context
@@ -24,14 +28,24 @@ SHAPES = st.tuples(st.integers(1, 2), st.integers(1, 3), st.integers(1, 11), st.
 BLOCKS = st.sampled_from([1, 2, 3, 4, 8])
 
 
-def program(shape: tuple[int, ...], element: str, clauses: str, *, in_place: bool) -> ModuleOp:
-    """A function with the op on buffers."""
+WORDS = (
+    'builtin.module attributes {npu.target = #npu.target<"words", {sram_bytes = 65536 : i64, '
+    'flash_bytes = 65536 : i64, features = ["dsp"]}>} '
+)
+"""A machine whose loops read bytes four at a time."""
+
+
+def program(
+    shape: tuple[int, ...], element: str, clauses: str, *, in_place: bool, target: str = ""
+) -> ModuleOp:
+    """A function with the op on buffers, for a machine."""
     kind = f"memref<{'x'.join(map(str, shape))}x{element}, #npu.sram>"
     out = "%x" if in_place else "%y"
     text = (
+        f"{target or 'builtin.module '}{{\n"
         f"func.func @f(%x: {kind}, %y: {kind}) {{\n"
         f"  npu.prune_zero_blocks ins(%x : {kind}) outs({out} : {kind}) {clauses}\n"
-        "  func.return\n}\n"
+        "  func.return\n}\n}\n"
     )
     module = Parser(context(), text).parse_module()
     module.verify()
@@ -99,6 +113,66 @@ def test_bytes(
 
     expected = by_hand(array, block, kept, zero)
     for found in results(program(shape, element, clauses, in_place=False), array, in_place=False):
+        np.testing.assert_array_equal(found, expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=SHAPES,
+    block=st.sampled_from([2, 4, 8, 12]),
+    element=st.sampled_from(["i8", "ui8"]),
+    zero=st.integers(0, 255),
+    threshold=st.integers(0, 260),
+    share=st.sampled_from([0.0, 0.02, 0.2]),
+)
+def test_bytes_in_words(
+    shape: tuple[int, ...], block: int, element: str, zero: int, threshold: int, share: float
+) -> None:
+    """Any bound and zero point; few elements are not below the bound, and many are close to it."""
+    limits = np.iinfo(np.int8 if element == "i8" else np.uint8)
+    zero += int(limits.min)
+    rng = np.random.default_rng(block)
+    bound = min(zero + threshold, int(limits.max) + 1)
+    edge = rng.random(shape) < 0.5
+    low = np.where(edge, bound - 1, rng.integers(limits.min, max(bound, limits.min + 1), shape))
+    high = np.where(edge, bound, rng.integers(min(bound, limits.max), limits.max + 1, shape))
+    chosen = np.where(rng.random(shape) < share, high, low)
+    array = np.clip(chosen, limits.min, limits.max).astype(limits.dtype)
+    clauses = f"block {block} threshold {threshold}.0 scale 1.0 zero_point {zero}"
+    module = program(shape, element, clauses, in_place=True, target=WORDS)
+
+    def kept(value: Any) -> bool:
+        return int(value) - zero >= threshold
+
+    expected = by_hand(array, block, kept, zero)
+    for found in results(module, array, in_place=True):
+        np.testing.assert_array_equal(found, expected)
+    words = any(isinstance(op, dsp.LoadWordOp) for op in module.walk())
+    divides = limits.min < threshold + zero <= limits.max
+    assert words == (divides and block % 4 == 0 and shape[3] >= 4)
+
+
+def at_least(bound: int, value: Any) -> bool:
+    """Whether an element keeps its block."""
+    return int(value) >= bound
+
+
+def test_words_of_emitted_c() -> None:
+    """Whole and narrow blocks, of four rows and of eight."""
+    rng = np.random.default_rng(3)
+    for block, element, zero in ((4, "i8", -128), (8, "ui8", 3)):
+        dtype = np.int8 if element == "i8" else np.uint8
+        array = (zero + rng.choice([0, 1, 9], (1, 2, 14, 22), p=[0.8, 0.17, 0.03])).astype(dtype)
+        clauses = f"block {block} threshold 2.0 scale 1.0 zero_point {zero}"
+        text = str(program(array.shape, element, clauses, in_place=True, target=WORDS))
+        kind = f"memref<1x2x14x22x{element}, #npu.sram>"
+        copied = text.replace(
+            "func.return", f'"memref.copy"(%x, %y) : ({kind}, {kind}) -> ()\nfunc.return'
+        )
+        module = Parser(context(), copied).parse_module()
+        LowerToLoopsPass().apply(context(), module)
+        (found,) = run_c(emit(module), "f", [array], [array.shape], output_types=[dtype.__name__])
+        expected = by_hand(array, block, partial(at_least, zero + 2), zero)
         np.testing.assert_array_equal(found, expected)
 
 

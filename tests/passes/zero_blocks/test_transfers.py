@@ -103,6 +103,23 @@ def test_places_in_the_index() -> None:
     check(cases, results, counters)
 
 
+def test_maps_of_14_columns() -> None:
+    """They have a loop of their own, for blocks of four rows and of two."""
+    cases = [
+        Trip((1, 3, height, 14), element, 4, zero, 0.5, box)
+        for element, zero in (("i8", -3), ("ui8", 128))
+        for height, box in (
+            (14, (4, 0, 10, 14)),
+            (14, (8, 0, 2, 14)),
+            (12, (1, 0, 7, 14)),
+            (15, (0, 0, 15, 13)),
+            (2, (0, 2, 1, 12)),
+        )
+    ]
+    results, counters = run(cases, "plain")
+    check(cases, results, counters)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("build", WITHOUT_CXX)
 def test_whole_bytes_of_the_index(build: str) -> None:

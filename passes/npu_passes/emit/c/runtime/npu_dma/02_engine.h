@@ -13,6 +13,7 @@
  *   NPU_DMA_RARE      the condition seldom holds
  *   NPU_DMA_HERE      the value is in a register here: not in memory, and not computed again later
  *   NPU_DMA_ALIGNED   the address is a multiple of 4
+ *   NPU_DMA_UNROLLED  the next loop, of at most eight steps, is straight code
  */
 #ifdef __GNUC__
 #define NPU_DMA_APART __attribute__((noinline, unused)) static
@@ -26,6 +27,12 @@
 #define NPU_DMA_RARE(condition) (condition)
 #define NPU_DMA_HERE(value) (void)(value)
 #define NPU_DMA_ALIGNED(address) (address)
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define NPU_DMA_UNROLLED _Pragma("GCC unroll 8")
+#else
+#define NPU_DMA_UNROLLED
 #endif
 
 /* Whether code may be larger in order to be faster. */

@@ -1,4 +1,4 @@
-/* Blocks of any size: rows that are all zero, rows that move, and one block. */
+/* What blocks of any size need: a job, words at any address, and rows of constant length. */
 
 /* What the blocks of a transfer have in common. `leaves`: they move off the chip. `move`: they
  * move, and the index is updated; else their bytes are only counted. `step` and `pitch`: the bytes
@@ -32,78 +32,34 @@ static inline void npu_dma_put(unsigned char *at, uint32_t word)
     memcpy(at, &word, sizeof word);
 }
 
-/* Whether a row of a block is all zero. */
-static inline int npu_dma_is_zero(const unsigned char *run, size_t bytes, uint32_t zeros)
+/* Rows of `bytes` bytes, which is a constant: 16, 8, 4, 2 or 1. Is a row all zero? */
+NPU_DMA_WITHIN int npu_dma_is_zero(const unsigned char *run, size_t bytes, uint32_t zeros)
 {
-    for (; bytes >= 4; bytes -= 4, run += 4) {
-        if (npu_dma_word(run) != zeros) {
-            return 0;
-        }
+    uint32_t other = 0;
+    if (bytes == 1) {
+        return *run == (unsigned char)zeros;
     }
-    for (; bytes > 0; --bytes, ++run) {
-        if (*run != (unsigned char)zeros) {
-            return 0;
-        }
+    if (bytes == 2) {
+        uint16_t half;
+        memcpy(&half, run, sizeof half);
+        return half == (uint16_t)zeros;
     }
-    return 1;
-}
-
-/* Copy a row of a block, a word at a time, as rows are short. There is no loop for the last bytes,
- * at most three: compilers would turn it into a call. */
-static inline void npu_dma_row(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-    for (; bytes >= 4; bytes -= 4, to += 4, from += 4) {
-        npu_dma_put(to, npu_dma_word(from));
+    NPU_DMA_UNROLLED
+    for (size_t at = 0; at < bytes; at += 4) {
+        other |= npu_dma_word(run + at) ^ zeros;
     }
-    if (bytes & 2) {
-        memcpy(to, from, 2);
-        to += 2;
-        from += 2;
-    }
-    if (bytes & 1) {
-        *to = *from;
-    }
+    return other == 0;
 }
 
 /* Fill a row with zeros. */
-static inline void npu_dma_fill(unsigned char *to, size_t bytes, uint32_t zeros)
+NPU_DMA_WITHIN void npu_dma_fill(unsigned char *to, size_t bytes, uint32_t zeros)
 {
-    for (; bytes >= 4; bytes -= 4, to += 4) {
-        npu_dma_put(to, zeros);
+    if (bytes < 4) {
+        memcpy(to, &zeros, bytes & 3);
+        return;
     }
-    if (bytes & 2) {
-        memcpy(to, &zeros, 2);
-        to += 2;
+    NPU_DMA_UNROLLED
+    for (size_t at = 0; at < bytes; at += 4) {
+        npu_dma_put(to + at, zeros);
     }
-    if (bytes & 1) {
-        *to = (unsigned char)zeros;
-    }
-}
-
-/* Move or count one block: `rows` rows of `bytes` bytes, with bit `bit` of the index. Returns the
- * bytes that move. */
-static inline size_t npu_dma_block(const npu_dma_job *job, unsigned char *to,
-                                   const unsigned char *from, size_t bit, size_t rows, size_t bytes)
-{
-    unsigned char *const byte = job->index + bit / 8;
-    const size_t step = job->step, pitch = job->pitch;
-    const unsigned mask = 1u << bit % 8;
-    int full = (*byte & mask) != 0;
-    if (job->leaves) {
-        full = 0;
-        for (size_t row = 0; row < rows && !full; ++row) {
-            full = !npu_dma_is_zero(from + row * pitch, bytes, job->zeros);
-        }
-        if (job->move) {
-            *byte = (unsigned char)(full ? *byte | mask : *byte & ~mask);
-        }
-    }
-    for (size_t row = 0; row < rows && job->move; ++row) {
-        if (full) {
-            npu_dma_row(to + row * step, from + row * pitch, bytes);
-        } else if (!job->leaves) {
-            npu_dma_fill(to + row * step, bytes, job->zeros);
-        }
-    }
-    return full ? rows * bytes : 0;
 }

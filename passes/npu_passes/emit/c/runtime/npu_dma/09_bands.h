@@ -45,30 +45,9 @@ static inline size_t npu_dma_words(const npu_dma_job *job, unsigned char *to,
     return high * rows.moved;
 }
 
-/* Move or count blocks of other sizes: in each channel `strips` blocks, one below the other.
- * Returns the bytes that move. */
-static inline size_t npu_dma_each(const npu_dma_job *job, const npu_dma_blocks *blocks,
-                                  unsigned char *to, const unsigned char *from, size_t bit,
-                                  size_t strips, size_t high, size_t width)
-{
-    const size_t block = blocks->block, bytes = width * blocks->element;
-    size_t moved = 0;
-    for (size_t channel = 0; channel < job->channels; ++channel) {
-        unsigned char *const t = to + channel * job->channel_step;
-        const unsigned char *const f = from + channel * job->channel_pitch;
-        for (size_t strip = 0; strip < strips; ++strip) {
-            moved += npu_dma_block(job, t + strip * block * job->step,
-                                   f + strip * block * job->pitch,
-                                   bit + channel * job->channel_bits + strip * job->columns, high,
-                                   bytes);
-        }
-    }
-    return moved;
-}
-
 /* Move or count `rows` rows of `width` elements in each channel. The first element is in column `x`
  * of the map, and in the block of bit `bit`. Returns the bytes that move. */
-static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *blocks,
+NPU_DMA_APART size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *blocks,
                                   unsigned char *to, const unsigned char *from, size_t bit,
                                   size_t rows, size_t x, size_t width)
 {
@@ -89,6 +68,10 @@ static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *
         from += 128 * bytes;
         bit += 8 * bytes;
     }
+    if (NPU_DMA_FAST && words && width == 14 && job->step == 14 && job->pitch == 14 &&
+        (high == 4 || high == 2)) {
+        return npu_dma_narrow(job, to, from, bit, strips, high);
+    }
     for (; width > 0; width -= wide, bit += count, wide = block, count = 1) {
         wide = wide < width ? wide : width;
         if (words) {
@@ -98,7 +81,10 @@ static inline size_t npu_dma_band(const npu_dma_job *job, const npu_dma_blocks *
             }
             moved += npu_dma_words(job, to, from, bit, strips, high, wide);
         } else {
-            moved += npu_dma_each(job, blocks, to, from, bit, strips, high, wide);
+            count = wide == block ? width / block : 1;
+            const npu_dma_field field = {to, from, bit, strips, count, high, wide * element};
+            wide *= count;
+            moved += npu_dma_tall(job, &field);
         }
         to += wide * element;
         from += wide * element;
