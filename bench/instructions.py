@@ -143,7 +143,7 @@ def fitted(networks: Sequence[Sample], core: Core) -> dict[str, float]:
     """The costs of all events of some networks."""
     names = sorted({name for one in networks for layer in one.layers for name in layer.features})
     priors = expected(core)
-    known = {name: priors[name][0] for name in names if priors.get(name, (0, 0))[1] == KNOWN}
+    known = {name: priors[name][0] for name in names if name in priors and not priors[name][1]}
     names = [name for name in names if name not in known]
     lines, sums = equations(networks, names, known)
     wanted = np.array([priors.get(name, (OTHER, UNKNOWN))[0] for name in names])

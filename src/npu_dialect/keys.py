@@ -23,7 +23,7 @@ from npu_dialect.kinds import Kind
 
 T = TypeVar("T")
 
-NAMESPACES = ("npu", "sram", "dram", "dma", "pl330", "dsp")
+NAMESPACES = ("npu", "sram", "dram", "dma", "pl330", "dsp", "mve")
 """The namespaces of our attributes: the part of a name before the first dot."""
 
 

@@ -101,8 +101,9 @@ class Machine:
 
     Sizes are in bytes. `alignment` is the least alignment of every buffer in the arena. `registers`
     is the number of floating-point values that the core holds at once (0: no FPU); it bounds
-    register blocking. `features` names instruction-set extensions. Passes ask for "dsp" only: two
-    16-bit multiply-accumulates in one instruction (Armv7E-M, through ACLE).
+    register blocking. `features` names instruction-set extensions. Passes ask for "dsp": two
+    16-bit multiply-accumulates in one instruction (Armv7E-M, through ACLE), and for "mve": vectors
+    of 16 bytes (Armv8.1-M with Helium and floats).
 
     These fields are for a neural processor (paper 001, section 4). It has `macs` units in
     `mac_arrays` arrays. The height and width of each map on chip are rounded up to multiples of

@@ -41,7 +41,7 @@ def write(folder: Path, text: str | bytes) -> str:
 
 
 def test_known_machines_load() -> None:
-    arm = ["cortex-m0", "cortex-m4", "cortex-m7"]
+    arm = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85"]
     assert Machine.known() == [*arm, "exynos-npu", "fe310", "host", "zynq7020"]
     for name in Machine.known():
         assert Machine.load(name).name == name
@@ -160,7 +160,7 @@ def test_rates_in_the_attribute_are_i64_or_f64(number: Attribute) -> None:
 def test_which_machines_have_dsp_instructions() -> None:
     """The feature that `npu-lower-to-loops` asks for, also after a round trip in `#npu.target`."""
     having = [name for name in Machine.known() if "dsp" in Machine.load(name).features]
-    assert having == ["cortex-m4", "cortex-m7"]
+    assert having == ["cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85"]
     for name in having:
         assert "dsp" in TargetAttr.of(Machine.load(name)).to_machine().features
 

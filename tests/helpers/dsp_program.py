@@ -25,7 +25,7 @@ FLOATS = (
 )
 """Ties, signed zeros, numbers next to powers of two and to the ends of i32, and no numbers."""
 
-COUNT = 240
+COUNT = 224
 """How many words each input has."""
 
 BEFORE = 3
@@ -117,11 +117,22 @@ def pair_of(halves: str) -> Callable[[Case], Words]:
 
 
 def rounded(case: Case) -> Words:
-    """The integers nearest to `x`, saturated to i32; NaN becomes 0."""
+    """The integers nearest to `x`."""
+    return nearest(case.x)
+
+
+def nearest(x: NDArray[np.float32]) -> Words:
+    """The nearest integers, saturated to i32; NaN becomes 0."""
     ends = np.iinfo(np.int32)
-    return np.clip(np.rint(np.nan_to_num(case.x.astype(np.float64))), ends.min, ends.max).astype(
+    return np.clip(np.rint(np.nan_to_num(x.astype(np.float64))), ends.min, ends.max).astype(
         np.int32
     )
+
+
+@np.errstate(all="ignore")
+def scaled(case: Case) -> list[Words]:
+    """The integers nearest to the float32 products of `a` and `x`, and of `b` and `x`."""
+    return [nearest(number.astype(np.float32) * case.x) for number in (case.a, case.b)]
 
 
 def held(low: int, high: int) -> Callable[[Case], Words]:
@@ -154,6 +165,8 @@ OPS: dict[str, Callable[[Case], Words]] = {
         for halves in ("bb", "bt", "tb", "tt")
     },
     "dsp.round %x : f32 -> i32": rounded,
+    "dsp.scale_pair %a, %b by %x, %x : i64": lambda case: scaled(case)[0],
+    "dsp.scale_pair %a, %b by %x, %x {high} : i64": lambda case: scaled(case)[1],
     "dsp.ssat %a to 8 : i32": held(-128, 127),
     "dsp.ssat %a to 16 : i32": held(-(2**15), 2**15 - 1),
     "dsp.usat %a to 8 : i32": held(0, 255),
@@ -168,6 +181,18 @@ def expected(case: Case) -> tuple[Words, NDArray[np.uint8]]:
     """The outputs: a row of words for each op, and `a` stored as bytes from byte 1 on."""
     stored = np.concatenate([np.zeros(1, np.uint8), case.a.view(np.uint8)])
     return np.stack([compute(case) for compute in OPS.values()]), stored
+
+
+def word_of(op: str, row: int) -> str:
+    """The text that gives `%result` of a row: an op, or the low or high word of its i64."""
+    if not op.endswith("i64"):
+        return f"%result{row} = {op}"
+    both, word = f"%both{row} = {op}\n", f"%both{row}"
+    if "high" in op:
+        both += f"%bits{row} = arith.constant 32 : i64\n"
+        both += f"%top{row} = arith.shrsi %both{row}, %bits{row} : i64\n"
+        word = f"%top{row}"
+    return f"{both}%result{row} = arith.trunci {word} : i64 to i32"
 
 
 def program(count: int = COUNT) -> str:
@@ -189,7 +214,7 @@ def program(count: int = COUNT) -> str:
         for name, kind in kinds[:4]
     )
     rows = "".join(
-        f"%row{row} = arith.constant {row} : index\n%result{row} = {op}\n"
+        f"%row{row} = arith.constant {row} : index\n{word_of(op, row)}\n"
         f"memref.store %result{row}, %wordss[%row{row}, %i] : memref<{kinds[6][1]}, #npu.sram>\n"
         for row, op in enumerate(OPS)
     )

@@ -30,8 +30,9 @@ SMALL = Road("cortex-m4", "flash=small")
 NO_FPU = Road("cortex-m4", "registers=0")
 BYTES = Road("fe310")
 M0 = Road("cortex-m0")
-ROADS = (DSP, SMALL, NO_FPU, BYTES)
-SLOW = (SMALL, NO_FPU)
+VECTORS = Road("cortex-m55")
+ROADS = (DSP, SMALL, NO_FPU, BYTES, VECTORS)
+SLOW = (SMALL, NO_FPU, VECTORS)
 """The roads that tests of whole plans leave to the slow tests."""
 
 

@@ -12,6 +12,7 @@ from xdsl.parser import Parser
 from npu_dialect.dma import DMA
 from npu_dialect.dram import DRAM
 from npu_dialect.dsp import DSP
+from npu_dialect.mve import MVE
 from npu_dialect.npu import NPU
 from npu_dialect.sram import SRAM
 from npu_passes.emit.c import CFiles, emit
@@ -31,6 +32,7 @@ def parse(text: str) -> ModuleOp:
         DMA,
         DRAM,
         DSP,
+        MVE,
         NPU,
         SRAM,
     ):

@@ -16,6 +16,7 @@ DIALECTS = {
     "dma": "npu_dialect.dma:DMA",
     "dram": "npu_dialect.dram:DRAM",
     "dsp": "npu_dialect.dsp:DSP",
+    "mve": "npu_dialect.mve:MVE",
     "npu": "npu_dialect.npu:NPU",
     "pl330": "npu_dialect.pl330:PL330",
     "sram": "npu_dialect.sram:SRAM",
@@ -33,6 +34,7 @@ PASSES = {
     "npu-concat-in-place": "npu_passes.buffers.concat_in_place:ConcatInPlacePass",
     "npu-detect-modules": "npu_passes.modules.detect_modules:DetectModulesPass",
     "npu-check-overlays": "npu_passes.overlap.check_overlays:CheckOverlaysPass",
+    "npu-choose-kernels": "npu_passes.overlap.choose_kernels:ChooseKernelsPass",
     "npu-double-buffer": "npu_passes.overlap.double_buffer:DoubleBufferPass",
     "npu-estimate-time": "npu_passes.overlap.estimate_time:EstimateTimePass",
     "npu-estimate-instructions": (

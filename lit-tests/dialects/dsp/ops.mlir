@@ -36,6 +36,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   %p = dsp.pack %d, %t halves bt : i32
   // CHECK-NEXT: %q = dsp.round %f : f32 -> i32
   %q = dsp.round %f : f32 -> i32
+  // CHECK-NEXT: %both = dsp.scale_pair %p, %q by %f, %f : i64
+  // GENERIC: %both = "dsp.scale_pair"(%p, %q, %f, %f) : (i32, i32, f32, f32) -> i64
+  %both = dsp.scale_pair %p, %q by %f, %f : i64
   // CHECK-NEXT: %narrow = dsp.ssat %q to 16 : i32
   %narrow = dsp.ssat %q to 16 : i32
   // CHECK-NEXT: %byte = dsp.usat %narrow to 8 : i32

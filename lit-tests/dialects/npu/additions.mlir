@@ -5,10 +5,10 @@
 // GENERIC-LABEL: sym_name = "floats"
 func.func @floats(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>, %b: tensor<8xf32>, %r: tensor<1x8x7x7xf32>) {
   // CHECK: npu.conv2d %x, %w, %r strides [1, 1] pads [0, 0, 0, 0] then add residual first : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>, tensor<1x8x7x7xf32>) -> tensor<1x8x7x7xf32>
-  // GENERIC: "npu.conv2d"(%x, %w, %r) <{{{.*}}epilogue = #npu.epilogue<then add residual first>, operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>}>
+  // GENERIC: "npu.conv2d"(%x, %w, %r) <{{{.*}}epilogue = #npu.epilogue<then add residual first>, operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>}>
   %a = npu.conv2d %x, %w, %r then add residual first : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>, tensor<1x8x7x7xf32>) -> tensor<1x8x7x7xf32>
   // CHECK: npu.conv2d %x, %w, %b, %a strides [1, 1] pads [0, 0, 0, 0] then relu then add residual second then clamp [0.0, 6.0] : (
-  // GENERIC: "npu.conv2d"(%x, %w, %b, %a) <{{{.*}}{{.*}} then clamp [0.0, 6.0]>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}>
+  // GENERIC: "npu.conv2d"(%x, %w, %b, %a) <{{{.*}}{{.*}} then clamp [0.0, 6.0]>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>}>
   %c = npu.conv2d %x, %w, %b, %a then relu then add residual second then clamp [0.0, 6.0] : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>, tensor<1x8x7x7xf32>) -> tensor<1x8x7x7xf32>
   func.return
 }

@@ -5,10 +5,10 @@
 // GENERIC-LABEL: sym_name = "windows"
 func.func @windows(%x: memref<1x4x9x9xf32, #npu.sram>, %w: memref<8x4x3x3xf32, #npu.flash>, %b: memref<8xf32, #npu.flash>, %y: memref<1x8x3x3xf32, #npu.sram>, %p: memref<1x4x4x4xf32, #npu.dram>) {
   // CHECK: npu.conv2d ins(%x, %w, %b : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>, memref<8xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [1, 1] pads [0, 0, 0, 0] then relu then max_pool [2, 2] by [2, 2]
-  // GENERIC: "npu.conv2d"(%x, %w, %b, %y) <{{{.*}}operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>}> : (memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>, memref<8xf32, #npu.flash>, memref<1x8x3x3xf32, #npu.sram>) -> ()
+  // GENERIC: "npu.conv2d"(%x, %w, %b, %y) <{{{.*}}operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>}> : (memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>, memref<8xf32, #npu.flash>, memref<1x8x3x3xf32, #npu.sram>) -> ()
   npu.conv2d ins(%x, %w, %b : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>, memref<8xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) then relu then max_pool [2, 2] by [2, 2]
   // CHECK: npu.conv2d ins(%x, %w : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [3, 3] pads [0, 0, 0, 0] {npu.layer = "c"}
-  // GENERIC: "npu.conv2d"(%x, %w, %y) <{{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 1>}>
+  // GENERIC: "npu.conv2d"(%x, %w, %y) <{{{.*}}operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1>}>
   npu.conv2d ins(%x, %w : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [3, 3] {npu.layer = "c"}
   // CHECK: npu.conv2d ins(%x, %w : memref<1x4x9x9xf32, #npu.sram>, memref<8x4x3x3xf32, #npu.flash>) outs(%y : memref<1x8x3x3xf32, #npu.sram>) strides [3, 3] pads [0, 0, 0, 0] accumulate then relu
   // GENERIC: "npu.conv2d"(%x, %w, %y) <{{{.*}}accumulate

@@ -137,7 +137,7 @@ func.func @f(%x: memref<1x2x4x4xf32>, %w: memref<2x2x1x1xf32>, %r: memref<1x2x4x
 // -----
 
 func.func @f(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>, %r: tensor<1x2x4x4xf32>) {
-  %y = "npu.conv2d"(%x, %w, %r) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>}> : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %y = "npu.conv2d"(%x, %w, %r) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 1, 0, 0>}> : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   func.return
 }
 // CHECK: expected `then add residual` and the residual as last input

@@ -129,7 +129,7 @@ func.func @f(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>) {
-  %y = "npu.conv2d"(%x, %w) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, epilogue = #npu.epilogue<then relu overlap accumulate>, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
+  %y = "npu.conv2d"(%x, %w) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, epilogue = #npu.epilogue<then relu overlap accumulate>, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>}> : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
   func.return
 }
 // CHECK: '>' expected
@@ -137,7 +137,7 @@ func.func @f(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>) {
-  %y = "npu.conv2d"(%x, %w) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, epilogue = #npu.epilogue<then min_pool [2, 2] by [2, 2]>, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
+  %y = "npu.conv2d"(%x, %w) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, epilogue = #npu.epilogue<then min_pool [2, 2] by [2, 2]>, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>}> : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
   func.return
 }
 // CHECK: expected an activation, or one pooling window after it, or one addition

@@ -5,7 +5,7 @@
 // GENERIC-LABEL: sym_name = "convolutions"
 func.func @convolutions(%x: tensor<1x4x9x9xf32>, %w: tensor<8x4x3x3xf32>, %b: tensor<8xf32>, %g: tensor<8x1x3x3xf32>) {
   // CHECK: %plain = npu.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
-  // GENERIC: %plain = "npu.conv2d"(%x, %w) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
+  // GENERIC: %plain = "npu.conv2d"(%x, %w) <{strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>}> : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
   %plain = npu.conv2d %x, %w : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x7x7xf32>
   // CHECK: npu.conv2d %x, %w, %b strides [2, 1] pads [0, 1, 2, 3] dilations [2, 2] {npu.layer = "c1"} : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x9xf32>
   %all = npu.conv2d %x, %w, %b strides [2, 1] pads [0, 1, 2, 3] dilations [2, 2] {npu.layer = "c1"} : (tensor<1x4x9x9xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x9xf32>

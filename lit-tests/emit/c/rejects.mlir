@@ -4,7 +4,7 @@
 // CHECK-NEXT: func.func @f: it returns values; run npu-bufferize before, it makes them arguments
 // CHECK-NEXT: func.func @f: argument 0: it is a tensor; run npu-bufferize before
 // CHECK-NEXT: npu.relu in @f (layer 'r1'): run npu-bufferize and npu-lower-to-loops before
-// CHECK-NEXT: test.op in @f: expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp
+// CHECK-NEXT: test.op in @f: expected an op of arith, math, scf, memref, func, sram, dram, dma, dsp or mve
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = npu.relu %x {npu.layer = "r1"} : tensor<4xf32> -> tensor<4xf32>
   "test.op"() : () -> ()

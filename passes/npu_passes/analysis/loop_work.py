@@ -54,6 +54,7 @@ WEIGHTS: Mapping[str, float] = {
     "dsp.sxtb16": 1,
     "dsp.sxtab16": 1,
     "dsp.round": 3,
+    "dsp.scale_pair": 8,
     "dsp.usat": 1,
     "dsp.ssat": 1,
 }
@@ -61,7 +62,7 @@ WEIGHTS: Mapping[str, float] = {
 the ARMv7E-M manual; two where it also moves between registers of integers and floats, or sets
 flags. Other ops of `arith` on integers that are no addresses count as `OTHER`."""
 OTHER = 1.0
-"""Instructions of an op of `arith` or `math` that is not in `WEIGHTS`."""
+"""Instructions of an op of `arith`, `math` or `mve` that is not in `WEIGHTS`."""
 FREE = frozenset(
     {"arith.constant", "arith.index_cast", "arith.extsi", "arith.extui", "arith.trunci"}
 )
@@ -183,4 +184,4 @@ def weight(op: Operation) -> float:
         isinstance(use.operation, arith.AddfOp) for use in op.result.uses
     ):
         return 0.0  # one instruction multiplies and adds
-    return WEIGHTS.get(op.name, OTHER if room in ("arith", "math") else 0.0)
+    return WEIGHTS.get(op.name, OTHER if room in ("arith", "math", "mve") else 0.0)

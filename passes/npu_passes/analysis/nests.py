@@ -28,6 +28,8 @@ from xdsl.traits import IsTerminator
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
+from npu_dialect.mve import LoadOp as LoadVectorOp
+from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_dialect.sram import SpanOp
 from npu_passes.analysis.affine_index import constant_of
@@ -115,6 +117,10 @@ class NestReader:
                 yield from self.element(op.memref, [op.index], writes=False, size=WORD_BYTES)
             case StoreWordOp():
                 yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
+            case LoadVectorOp() | StoreVectorOp():
+                size = op.count * element_bytes(memref_type(op.memref))
+                writes = isinstance(op, StoreVectorOp)
+                yield from self.element(op.memref, [op.index], writes=writes, size=size)
             case _ if is_view(op):
                 self.view(op)
             case _ if not op.has_trait(IsTerminator, value_if_unregistered=False):

@@ -93,6 +93,18 @@ def worth_it(
     With each the pairs of its operands that may overlap: one that dies, and the destination.
     """
     pairs = dict(candidates(lifetimes))
+    least, problem = least_bytes(lifetimes, closest=closest)
+    points = {op: i for i, op in enumerate(lifetimes.ops)}
+    return {
+        layer: each
+        for layer, each in pairs.items()
+        if sum(problem.buffers[index].size for index in problem.live_at(points[layer])) > least
+    }
+
+
+def least_bytes(lifetimes: Lifetimes, *, closest: bool = True) -> tuple[int, Problem]:
+    """The bytes of a plan with every overlay, each as close as can be; and its problem."""
+    pairs = dict(candidates(lifetimes))
     buffers = tuple(each.plain() for each in lifetimes.buffers)
     place = {each.value: index for index, each in enumerate(lifetimes.buffers)}
     overlays = [
@@ -104,12 +116,7 @@ def worth_it(
         for _, dying, begun in handovers(lifetimes, scf.ForOp):
             overlays += [Overlay(below, above, 0) for above in dying for below in begun]
     problem = Problem(buffers, (*lifetimes.overlays, *overlays))
-    least, points = live_bound(problem).bytes, {op: i for i, op in enumerate(lifetimes.ops)}
-    return {
-        layer: each
-        for layer, each in pairs.items()
-        if sum(buffers[index].size for index in problem.live_at(points[layer])) > least
-    }
+    return live_bound(problem).bytes, problem
 
 
 def candidates(lifetimes: Lifetimes) -> Iterator[tuple[LayerOp, list[tuple[int, int]]]]:

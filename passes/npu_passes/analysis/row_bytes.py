@@ -26,6 +26,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
+from npu_dialect.mve import LoadOp as LoadVectorOp
+from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
@@ -256,9 +258,9 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
                 yield op.destination, False
         case memref.CopyOp():
             yield from ((op.source, False), (op.destination, True))
-        case memref.LoadOp() | LoadWordOp():
+        case memref.LoadOp() | LoadWordOp() | LoadVectorOp():
             yield op.memref, False
-        case memref.StoreOp() | StoreWordOp():
+        case memref.StoreOp() | StoreWordOp() | StoreVectorOp():
             yield op.memref, True
         case CallOp():
             yield from effects_of_call(op, written)

@@ -155,6 +155,17 @@ class Epilogue:
             return self.sum.of_floats(other, number, self.scaling.zero_point, channel)
         return self.sum(other, self.own(value, channel), channel)
 
+    def stored(
+        self, values: Sequence[SSAValue], channels: Sequence[Index]
+    ) -> list[SSAValue] | None:
+        """The values to store for some sums, two computed together; None if they cannot be."""
+        if self.scaling is None or self.sum is not None or not self.scaling.in_pairs:
+            return None
+        even = len(values) // 2 * 2
+        found = self.scaling.pairs(values[:even], channels[:even])
+        found += [self.scaling(*each) for each in zip(values[even:], channels[even:])]
+        return [self.step(value, channel) for value, channel in zip(found, channels, strict=True)]
+
     def own(self, value: SSAValue, channel: Index) -> SSAValue:
         """A sum after activation or requantisation, but before a fused addition."""
         if self.scaling is not None:

@@ -165,6 +165,7 @@ class Scaling:
         self.b, self.zero_point, self.bounds = b, zero_point, bounds
         bits = WIDE_BITS if sums == i64 else 31
         self.divisor, self.fixed, self.mode = divisor, mode != "float", mode
+        self.sums = sums
         self.multipliers = [Multiplier.of(scale / (divisor or 1.0), bits) for scale in scales]
         self.scales = scales
         self.tables: tuple[SSAValue, ...]
@@ -203,15 +204,46 @@ class Scaling:
         low, high = (bound - self.zero_point for bound in self.bounds)
         return self.b.rounds and not self.fixed and (low, high) == (0, 255)
 
+    @property
+    def in_pairs(self) -> bool:
+        """Whether the core requantises two integers of 32 bits together."""
+        return self.b.rounds and not self.fixed and self.divisor is None and self.sums == i32
+
     def byte(self, value: SSAValue, channel: Index) -> SSAValue:
         """The result of `by_float` minus the zero point, as an i32."""
         return by_instruction(self.b, self.product(value, channel), self.zero_point, self.bounds)
 
+    def pairs(
+        self, values: Sequence[SSAValue], channels: Sequence[Index], *, less_zero: bool = False
+    ) -> list[SSAValue]:
+        """The results for an even number of integers, two at a time."""
+        found: list[SSAValue] = []
+        for first in range(0, len(values), 2):
+            both = slice(first, first + 2)
+            found += self.pair(values[both], channels[both], less_zero=less_zero)
+        return found
+
+    def pair(
+        self, values: Sequence[SSAValue], channels: Sequence[Index], *, less_zero: bool = False
+    ) -> list[SSAValue]:
+        """The results for two integers; `less_zero`: minus the zero point."""
+        b, (one, two) = self.b, values
+        both = b.insert(dsp.ScalePairOp(one, two, *map(self.scale, channels))).result
+        high = b.insert(arith.ShRSIOp(both, b.integer(32, i64))).result
+        words = [b.insert(arith.TruncIOp(word, i32)).result for word in (both, high)]
+        if less_zero:
+            return [saturated(b, word, self.zero_point, self.bounds) for word in words]
+        return [finished(b, word, self.zero_point, self.bounds) for word in words]
+
+    def scale(self, channel: Index) -> SSAValue:
+        """The scale of a channel."""
+        b = self.b
+        return b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
+
     def product(self, value: SSAValue, channel: Index) -> SSAValue:
         """An integer times its scale, as a float32 that is not rounded yet."""
         b = self.b
-        scale = b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
-        product = b.mulf(b.insert(arith.SIToFPOp(value, f32)).result, scale)
+        product = b.mulf(b.insert(arith.SIToFPOp(value, f32)).result, self.scale(channel))
         if self.divisor is not None:
             product = b.divf(product, b.real(self.divisor))
         return product
@@ -288,16 +320,22 @@ def rounded(
     `dsp.round` gives 0 for NaN. So it is used only if `is_number` says that the value is never NaN,
     such as the product of a scale and an integer.
     """
-    rounds = b.rounds and is_number
-    if rounds and zero_point and bounds in ((-128, 127), (0, 255)) and zero_point != bounds[0]:
-        # Saturating to 16 bits before the zero point is added makes the last step one instruction.
-        number = b.insert(dsp.SsatOp(b.insert(dsp.RoundOp(value)).result, 16)).result
-        end = dsp.SsatOp if bounds[0] else dsp.UsatOp
-        return b.insert(end(moved(b, number, zero_point))).result
-    if rounds:
-        return moved(b, by_instruction(b, value, zero_point, bounds), zero_point)
+    if b.rounds and is_number:
+        return finished(b, b.insert(dsp.RoundOp(value)).result, zero_point, bounds)
     whole = by_sums(b, value, zero_point, bounds)
     return moved(b, b.insert(arith.FPToSIOp(whole, i32)).result, zero_point)
+
+
+def finished(
+    b: LoopBuilder, number: SSAValue, zero_point: int, bounds: tuple[int, int]
+) -> SSAValue:
+    """sat(number + zero_point) of an i32 that `dsp.round` gave."""
+    if zero_point and bounds in ((-128, 127), (0, 255)) and zero_point != bounds[0]:
+        # Saturating to 16 bits before the zero point is added makes the last step one instruction.
+        number = b.insert(dsp.SsatOp(number, 16)).result
+        end = dsp.SsatOp if bounds[0] else dsp.UsatOp
+        return b.insert(end(moved(b, number, zero_point))).result
+    return moved(b, saturated(b, number, zero_point, bounds), zero_point)
 
 
 def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
@@ -321,7 +359,13 @@ def by_instruction(
     b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]
 ) -> SSAValue:
     """sat(round(value) + zero_point) - zero_point of a float32, as an i32, by `dsp.round`."""
-    number = b.insert(dsp.RoundOp(value)).result
+    return saturated(b, b.insert(dsp.RoundOp(value)).result, zero_point, bounds)
+
+
+def saturated(
+    b: LoopBuilder, number: SSAValue, zero_point: int, bounds: tuple[int, int]
+) -> SSAValue:
+    """sat(number + zero_point) - zero_point of an i32 that `dsp.round` gave."""
     low, high = bounds[0] - zero_point, bounds[1] - zero_point
     if (low, high) == (0, 255):
         return b.insert(dsp.UsatOp(number)).result

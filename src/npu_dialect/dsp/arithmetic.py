@@ -246,6 +246,34 @@ class RoundOp(WordOp):
         super().__init__(operands=[x], result_types=[i32])
 
 
+@irdl_op_definition
+class ScalePairOp(IRDLOperation):
+    """VMOV, then VCVT, VMUL and VCVTR for each of two words, VMOV: integers times their scales.
+
+    The low word of the result is `dsp.round` of the float32 product of a and x, the high word that
+    of b and y. One VMOV moves two words to the registers for floats, and one moves two back.
+
+    ```mlir
+    %both = dsp.scale_pair %a, %b by %x, %y : i64
+    ```
+    """
+
+    name = "dsp.scale_pair"
+
+    a = operand_def(i32)
+    b = operand_def(i32)
+    x = operand_def(f32)
+    y = operand_def(f32)
+    result = result_def(i64)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `by` $x `,` $y attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, x: SSAValue, y: SSAValue) -> None:
+        super().__init__(operands=[a, b, x, y], result_types=[i64])
+
+
 class SaturateOp(WordOp, abc.ABC):
     """Saturates a signed word to `bits` bits: the nearest integer in their range."""
 

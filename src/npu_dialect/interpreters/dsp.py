@@ -35,6 +35,12 @@ def rounded(x: np.float32) -> int:
     return min(int(np.rint(x)), LARGEST)
 
 
+def scaled_pair(a: int, b: int, x: np.float32, y: np.float32) -> int:
+    """The nearest integers of a * x, in the low word, and of b * y, in the high word of an i64."""
+    low, high = (rounded(np.float32(number) * scale) for number, scale in ((a, x), (b, y)))
+    return high << 32 | low & 0xFFFFFFFF
+
+
 def load_word(buffer: Array, index: int) -> int:
     """Four bytes of a vector as a word, the lowest byte first, from an element on.
 
@@ -83,6 +89,13 @@ class DspFunctions(InterpreterFunctions):
     def run_round(self, _: Interpreter, op: dsp.RoundOp, args: PythonValues) -> PythonValues:
         """The nearest integer."""
         return (rounded(args[0]),)
+
+    @impl(dsp.ScalePairOp)
+    def run_scale_pair(
+        self, _: Interpreter, op: dsp.ScalePairOp, args: PythonValues
+    ) -> PythonValues:
+        """Two integers times their scales."""
+        return (scaled_pair(*args),)
 
     @impl(dsp.KeepOrderOp)
     def run_keep_order(

@@ -271,6 +271,10 @@ def slice_(op: SliceOp, inputs: Sequence[Array]) -> Array:
 LayerT = TypeVar("LayerT", bound=LayerOp)
 
 
+LEFT_BEHIND = 0x5A5A
+"""What a layer leaves in its working memory: no later layer may read it."""
+
+
 def layer(
     kind: type[LayerT], meaning: Callable[[LayerT, Sequence[Array]], Array]
 ) -> OpImpl[Any, LayerT]:
@@ -283,10 +287,16 @@ def layer(
     def run(_functions: Any, _: Interpreter, op: LayerT, args: PythonValues) -> PythonValues:
         if op.destination is None:
             return (meaning(op, args),)
-        *inputs, out = args
+        count = len(op.inputs)
+        inputs, working, out = args[:count], args[count:-1], args[-1]
         if any(spoils(op, index, array, out) for index, array in enumerate(inputs)):
             raise InterpretationError("expected a destination that overlaps no input")
-        out[...] = meaning(op, args if accumulates(op) else inputs)
+        if any(np.shares_memory(each, one) for each in working for one in (*inputs, out)):
+            raise InterpretationError("expected scratch that overlaps no other buffer")
+        found = meaning(op, (*inputs, out) if accumulates(op) else inputs)
+        for each in working:
+            each.fill(LEFT_BEHIND)
+        out[...] = found
         return ()
 
     return impl(kind)(run)

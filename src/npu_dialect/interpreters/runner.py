@@ -17,6 +17,7 @@ from npu_dialect.interpreters.dram import DramFunctions
 from npu_dialect.interpreters.dsp import DspFunctions
 from npu_dialect.interpreters.func import FuncFunctions
 from npu_dialect.interpreters.memref import MemrefFunctions
+from npu_dialect.interpreters.mve import vector_functions
 from npu_dialect.interpreters.npu import NpuFunctions
 from npu_dialect.interpreters.scf import LoopFunctions
 from npu_dialect.interpreters.signature import Signature, find_function
@@ -38,6 +39,7 @@ def register_implementations(interpreter: Interpreter) -> None:
         SramFunctions(),
         StructureFunctions(),
         scalar_functions(),
+        vector_functions(),
     ):
         interpreter.register_implementations(functions)
 

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect import dsp
 from npu_dialect.interpreters.arith import meaning_of
-from npu_dialect.interpreters.dsp import load_word, rounded, store_word
+from npu_dialect.interpreters.dsp import load_word, rounded, scaled_pair, store_word
 from npu_dialect.interpreters.expressions import expression_of
 from npu_dialect.interpreters.memref import (
     check_indices,
@@ -36,6 +36,7 @@ from npu_dialect.interpreters.memref import (
     store,
     subview,
 )
+from npu_dialect.interpreters.mve import vector_meaning
 from npu_dialect.interpreters.values import scalar_of
 
 Compiled = Callable[..., PythonValues]
@@ -45,6 +46,7 @@ FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     dsp.LoadWordOp: load_word,
     dsp.StoreWordOp: store_word,
     dsp.RoundOp: rounded,
+    dsp.ScalePairOp: scaled_pair,
 }
 """Ops that are functions of their operands, with one result or none."""
 
@@ -203,7 +205,7 @@ def function_for(op: Operation) -> Callable[..., Any] | None:
         case memref.ReinterpretCastOp():
             return reinterpret_cast(op)
         case _:
-            return FUNCTIONS.get(type(op)) or meaning_of(op)
+            return FUNCTIONS.get(type(op)) or vector_meaning(op) or meaning_of(op)
 
 
 def literal(value: IntegerAttr[Any], type_: Attribute) -> str:

@@ -84,6 +84,8 @@ class LayerOp(IRDLOperation, abc.ABC):
     """Names of the operands that are learned parameters rather than feature maps."""
     ELEMENTWISE: ClassVar[bool] = False
     """Whether output element i needs only element i of inputs of its shape: it may run in place."""
+    SCRATCH: ClassVar[bool] = False
+    """Whether it may have a working memory, the operand `scratch`."""
     STRIDED: ClassVar[bool] = False
     """Whether its loops are as fast on maps whose rows lie apart, if each row (the last axis) is
     dense."""
@@ -107,9 +109,15 @@ class LayerOp(IRDLOperation, abc.ABC):
         return self.out
 
     @property
+    def working_memory(self) -> SSAValue | None:
+        """The buffer that holds nothing before and behind the layer; None if it needs none."""
+        return getattr(self, "scratch", None)
+
+    @property
     def inputs(self) -> tuple[SSAValue, ...]:
-        """All operands but the destination."""
-        count = len(self.operands) - (self.destination is not None)
+        """All operands but the destination and the working memory."""
+        besides = (self.destination, self.working_memory)
+        count = len(self.operands) - sum(each is not None for each in besides)
         return tuple(self.operands[:count])
 
     @property
@@ -154,11 +162,12 @@ class LayerOp(IRDLOperation, abc.ABC):
     def rebuilt(self, inputs: Sequence[SSAValue], out: SSAValue | Attribute) -> Self:
         """A copy of the layer with other inputs, as many as `self.inputs`.
 
-        `out` is the destination buffer, or the result type on tensors.
+        `out` is the destination buffer, or the result type on tensors. The working memory stays.
         """
         destination = isinstance(out, SSAValue)
+        working = () if self.working_memory is None else (self.working_memory,)
         new = type(self).create(
-            operands=(*inputs, out) if destination else inputs,
+            operands=(*inputs, *working, out) if destination else inputs,
             result_types=() if destination else (out,),
             properties=dict(self.properties),
             attributes=dict(self.attributes),
@@ -213,9 +222,12 @@ class LayerOp(IRDLOperation, abc.ABC):
             operands = parse_typed_operands(parser)
             parser.parse_keyword("outs")
             outs = parse_typed_operands(parser)
+            scratch: Sequence[SSAValue] = ()
+            if cls.SCRATCH and parser.parse_optional_keyword("scratch"):
+                scratch = parse_typed_operands(parser)
             properties = cls.parse_clauses(parser)
             attributes = parser.parse_optional_attr_dict()
-            return cls.assemble(parser, operands, outs, (), properties, attributes)
+            return cls.assemble(parser, operands, outs, (), properties, attributes, scratch)
         names = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, parser.parse_unresolved_operand
         )
@@ -241,14 +253,18 @@ class LayerOp(IRDLOperation, abc.ABC):
         result_types: Sequence[Attribute],
         properties: dict[str, Attribute],
         attributes: dict[str, Attribute],
+        scratch: Sequence[SSAValue] = (),
     ) -> Self:
         """Create the op from its parsed parts, and assign the operands to its segments."""
         if len(outs) > 1:
             parser.raise_error("expected one destination in outs(...)")
-        segments = [*cls.input_segments(parser, len(inputs), properties), len(outs)]
+        if len(scratch) > 1:
+            parser.raise_error("expected one buffer in scratch(...)")
+        segments = cls.input_segments(parser, len(inputs), properties)
+        segments += [len(scratch)] * cls.SCRATCH + [len(outs)]
         properties["operandSegmentSizes"] = DenseArrayBase.from_list(IntegerType(32), segments)
         return cls.create(
-            operands=(*inputs, *outs),
+            operands=(*inputs, *scratch, *outs),
             result_types=result_types,
             properties=properties,
             attributes=attributes,
@@ -259,7 +275,7 @@ class LayerOp(IRDLOperation, abc.ABC):
         cls, parser: Parser, count: int, properties: dict[str, Attribute]
     ) -> list[int]:
         """How many of `count` inputs belong to each operand: required ones, then optional ones."""
-        names = [name for name, _ in cls.get_irdl_definition().operands][:-1]
+        names = [name for name, _ in cls.get_irdl_definition().operands][: -1 - cls.SCRATCH]
         required = sum(not name_is_optional(cls, name) for name in names)
         if variadic := next((name for name in names if name_is_variadic(cls, name)), None):
             return [count if name == variadic else 1 for name in names]
@@ -301,6 +317,9 @@ class LayerOp(IRDLOperation, abc.ABC):
             print_typed_operands(printer, "ins", self.inputs)
             printer.print_string(" ")
             print_typed_operands(printer, "outs", (self.destination,))
+            if self.working_memory is not None:
+                printer.print_string(" ")
+                print_typed_operands(printer, "scratch", (self.working_memory,))
         self.print_clauses(printer)
         printer.print_op_attributes(self.attributes)
         if self.destination is None:

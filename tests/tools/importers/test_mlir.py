@@ -352,7 +352,7 @@ def test_ops_without_equivalent_are_listed(tmp_path: Path) -> None:
 def test_options_whose_pass_has_run_are_rejected(tmp_path: Path) -> None:
     dumps = tmp_path / "dump"
     compile_model(Job(LENET5, "host", prefix="net", dump_ir=dumps))
-    path = next(each for each in dumps.iterdir() if "overlay" in each.name)
+    path = next(each for each in dumps.iterdir() if "overlay-maps" in each.name)
     compile_model(Job(path, "host", prefix="net", strategy="exact"))
     for option in ({"overlap": "none"}, {"io": "int8"}, {"plan_as": "i8"}):
         name = next(iter(option)).replace("_", "-")

@@ -148,7 +148,7 @@ def test_maps_that_are_not_known_allow_what_ties_become(tmp_path: Path) -> None:
             far += not whole.close
             (error,) = found.within_spread(whole.outputs)
             assert error.close
-            wrong = replace(found, got=[value + np.float32(1) for value in got])
+            wrong = replace(found, got=[value + np.float32(10) for value in got])
             (error,) = wrong.within_spread(wrong.of_outputs().outputs)
             assert not error.close
     assert far > 0

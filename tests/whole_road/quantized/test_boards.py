@@ -79,6 +79,10 @@ FULL = (
         for pipeline, streamed in (("default", False), ("rows", False), ("rows", True))
         if (network, pipeline, streamed) != ("mobilenet_v1", "rows", False)
     ),
+    *(
+        Plan("cortex-m55", network, "default")
+        for network in ("lenet5", "cifar10", "resnet8", "ds_cnn", "mobilenet_v1")
+    ),
 )
 """Plans that fit into the RAM of a board; for the FE310 all of them."""
 

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from npu_dialect import dma, dsp
+from npu_dialect import dma, dsp, mve
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.target import machine_of
 from npu_tools.shadow.builder import is_buffer
@@ -48,6 +48,8 @@ FOLLOWED = (
     memref.DimOp,
     dsp.LoadWordOp,
     dsp.StoreWordOp,
+    mve.LoadOp,
+    mve.StoreOp,
     dma.ReadsOp,
     dma.WritesOp,
 )

@@ -12,8 +12,9 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from npu_dialect import dsp
+from npu_dialect import dsp, mve
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import element_bytes, is_buffer_type
 from npu_tools.shadow.faults import NotFollowed, name_of
 from npu_tools.shadow.memory import VIEWS, Layout, Part, viewed
 from npu_tools.shadow.nest import Access, Axis, Nest, Port, widened
@@ -184,9 +185,12 @@ class Builder:
             case memref.StoreOp():
                 self.element(op, op.memref, op.indices, writes=True)
             case dsp.LoadWordOp():
-                self.element(op, op.memref, [op.index], writes=False, word=True)
+                self.element(op, op.memref, [op.index], writes=False, count=word_of(op.memref))
             case dsp.StoreWordOp():
-                self.element(op, op.memref, [op.index], writes=True, word=True)
+                self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))
+            case mve.LoadOp() | mve.StoreOp():
+                writes = isinstance(op, mve.StoreOp)
+                self.element(op, op.memref, [op.index], writes=writes, count=op.count)
             case memref.CopyOp():
                 self.copy(op, [op.source], [op.destination])
             case LayerOp() if op.destination is not None:
@@ -250,16 +254,15 @@ class Builder:
         indices: Sequence[SSAValue],
         *,
         writes: bool,
-        word: bool = False,
+        count: int = 1,
     ) -> None:
-        """Note the access of an element, or of a word of neighbours."""
+        """Note the access of `count` neighbouring elements."""
         port, layout = self.view(buffer)
         if self.nest.ports[port].is_constant and not writes:
             return
-        width = dsp.WORD_BYTES if word else layout.itemsize
-        if word:
-            extent = layout.shape[0] - width // layout.itemsize + 1
-            layout = replace(layout, shape=(extent,))
+        width = count * layout.itemsize
+        if count > 1:
+            layout = replace(layout, shape=(layout.shape[0] - count + 1,))
         if any(self.number(index) is None for index in indices):
             with self.every_element(layout) as terms:
                 self.note(op, port, terms, width, writes=writes)
@@ -311,6 +314,12 @@ class Builder:
                     self.tick += writes
                     self.note(op, port, terms, layout.itemsize, writes=writes)
         self.tick = max(self.tick, start) + 2
+
+
+def word_of(buffer: SSAValue) -> int:
+    """How many elements of a buffer are a word."""
+    assert is_buffer_type(buffer.type)
+    return dsp.WORD_BYTES // element_bytes(buffer.type)
 
 
 def is_buffer(value: SSAValue) -> bool:

@@ -17,7 +17,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from npu_dialect import dma, dsp
+from npu_dialect import dma, dsp, mve
 from npu_dialect.walking import walk, walk_kind
 from npu_passes.emit.c.carried import Variables
 from npu_passes.emit.c.expr import Expr
@@ -34,6 +34,7 @@ WRITERS: frozenset[type[Operation]] = frozenset(
         *dma.DMA.operations,
         dsp.StoreWordOp,
         dsp.KeepOrderOp,
+        mve.StoreOp,
     )
 )
 """Ops that a read of memory must not move across: they write memory, call a function, move or count

@@ -18,7 +18,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npu_dialect import dma, dram, dsp, sram
+from npu_dialect import dma, dram, dsp, mve, sram
 from npu_dialect.attributes import LAYER, VALUE
 from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.walking import OpsByClass
@@ -59,7 +59,7 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 """The kinds of ops that need one of `USES`."""
 
 WRITERS: tuple[type[Operation], ...] = (
-    *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp),
+    *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, mve.StoreOp),
     *(dma.StartOp, CallOp),
 )
 """The ops that write memory, or call a function that may do so."""
@@ -188,7 +188,7 @@ def effects_of(
     used = {USE_OF[kind] for kind in ops.lists if kind in USE_OF}
     for op in ops.of(*WRITERS):
         match op:
-            case memref.StoreOp() | dsp.StoreWordOp():
+            case memref.StoreOp() | dsp.StoreWordOp() | mve.StoreOp():
                 written.add(root_of(op.memref))
             case memref.CopyOp():
                 written.add(root_of(op.destination))

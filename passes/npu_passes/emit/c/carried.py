@@ -29,7 +29,7 @@ from itertools import pairwise
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
-from npu_dialect import dsp
+from npu_dialect import dsp, mve
 
 UPDATES: frozenset[object] = frozenset(
     (
@@ -48,9 +48,14 @@ UPDATES: frozenset[object] = frozenset(
         arith.MinSIOp,
         dsp.SmladOp,
         dsp.SmlaOp,
+        mve.MlaAcrossOp,
+        mve.FmaOp,
     )
 )
 """Ops whose result may replace their first operand or accumulator, if no other op reads that."""
+
+ACCUMULATING = dsp.SmladOp | dsp.SmlaOp | mve.MlaAcrossOp | mve.FmaOp
+"""Those that replace their accumulator."""
 
 CHOOSING = UPDATES | {arith.SelectOp}
 """Updates, and the op that chooses between two values."""
@@ -144,7 +149,7 @@ def update_of(op: Operation) -> Operation | None:
 
 def updated(op: Operation) -> SSAValue:
     """The operand that an update replaces."""
-    return op.acc if isinstance(op, dsp.SmladOp | dsp.SmlaOp) else op.operands[0]
+    return op.acc if isinstance(op, ACCUMULATING) else op.operands[0]
 
 
 def claim(block: Block, value: SSAValue, target: Target, variables: Variables) -> None:

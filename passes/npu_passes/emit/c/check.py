@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
-from npu_dialect import dma, dram, dsp, sram
+from npu_dialect import dma, dram, dsp, mve, sram
 from npu_dialect.attributes import LAYER, SRAM_OFFSET
 from npu_dialect.contract import PROGRAM_OP
 from npu_dialect.npu.attributes import DramSpace
@@ -64,6 +64,8 @@ STRUCTURE = (
     dsp.LoadWordOp,
     dsp.StoreWordOp,
     dsp.KeepOrderOp,
+    mve.LoadOp,
+    mve.StoreOp,
     sram.SpanOp,
     *FROM_BASE,
 )
@@ -167,7 +169,7 @@ def problem_of(op: Operation, fine: set[int]) -> str | None:
     if op.name not in PRINTABLE:
         dialect = op.name.partition(".")[0]
         return REMEDY.get(
-            dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma or dsp"
+            dialect, "expected an op of arith, math, scf, memref, func, sram, dram, dma, dsp or mve"
         )
     if kind is ReturnOp:
         return None  # problems_of_signature reports it
@@ -304,7 +306,7 @@ RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
     **dict.fromkeys((sram.AllocOp, dram.AllocOp), problem_of_place),
     memref.AllocOp: problem_of_alloc,
     **dict.fromkeys((memref.LoadOp, memref.StoreOp), problem_of_access),
-    **dict.fromkeys((dsp.LoadWordOp, dsp.StoreWordOp), problem_of_access),
+    **dict.fromkeys((dsp.LoadWordOp, dsp.StoreWordOp, mve.LoadOp, mve.StoreOp), problem_of_access),
     memref.CopyOp: problem_of_copy,
     memref.ReinterpretCastOp: problem_of_reinterpret,
     dma.StartOp: problem_of_transfer,

@@ -14,7 +14,7 @@ loads.
 
 from __future__ import annotations
 
-from npu_dialect import dsp
+from npu_dialect import dsp, mve
 from npu_passes.emit.c.body import Body
 from npu_passes.emit.c.dsp_helpers import KEEP_ORDER, use_helper, use_macro
 from npu_passes.emit.c.expr import Expr, call
@@ -22,8 +22,8 @@ from npu_passes.emit.c.memory import element
 from npu_passes.emit.c.types import memref_of
 
 
-def address(body: Body, op: dsp.LoadWordOp | dsp.StoreWordOp) -> Expr:
-    """The address of a word as an expression."""
+def address(body: Body, op: dsp.LoadWordOp | dsp.StoreWordOp | mve.LoadOp | mve.StoreOp) -> Expr:
+    """The address of a word or vector as an expression."""
     body.unit.ctype(memref_of(op.memref).element_type)
     found = element(body, op.memref, [body.use(op.index)])
     return Expr(f"&{found.text}", memory=found.memory, reads=found.reads)

@@ -158,6 +158,29 @@ return (int32_t)x;""",
     f"#if defined({ARM}) && defined(__ARM_FP) && (__ARM_FP & 4)",
 )
 
+SCALE_PAIR = Helper(
+    "int64_t {}(int32_t a, int32_t b, float x, float y)",
+    "The nearest integers of a * x, in the low word, and of b * y, in the high word.",
+    """\
+const uint32_t high = (uint32_t)npu_dsp_round((float)b * y);
+return (int64_t)((uint64_t)high << 32 | (uint32_t)npu_dsp_round((float)a * x));""",
+    """\
+uint32_t low, high;
+__asm__("vmov s14, s15, %2, %3\\n\\t"
+        "vcvt.f32.s32 s14, s14\\n\\t"
+        "vcvt.f32.s32 s15, s15\\n\\t"
+        "vmul.f32 s14, s14, %4\\n\\t"
+        "vmul.f32 s15, s15, %5\\n\\t"
+        "vcvtr.s32.f32 s14, s14\\n\\t"
+        "vcvtr.s32.f32 s15, s15\\n\\t"
+        "vmov %0, %1, s14, s15"
+        : "=r"(low), "=r"(high)
+        : "r"(a), "r"(b), "t"(x), "t"(y)
+        : "s14", "s15");
+return (int64_t)((uint64_t)high << 32 | low);""",
+    ROUND.condition,
+)
+
 SMLAD = Helper(
     "int32_t {}(int32_t a, int32_t b, int32_t acc)",
     "acc + a.bottom * b.bottom + a.top * b.top, of signed halves.",
@@ -280,6 +303,7 @@ def helpers() -> Iterator[tuple[str, Helper]]:
     yield "load_word", LOAD_WORD
     yield "store_word", STORE_WORD
     yield "round", ROUND
+    yield "scale_pair", SCALE_PAIR
     yield "smlad", SMLAD
     yield "smlad_in_place", SMLAD_IN_PLACE
     for halves in dsp.Halves:
@@ -313,6 +337,8 @@ def use_helper(unit: Unit, name: str) -> str:
     helper = HELPERS[full]
     if helper.arm and ARM in helper.condition:
         use_macro(unit, ARM)
+    if helper is SCALE_PAIR:
+        use_helper(unit, "round")
     unit.headers.update(helper.headers)
     unit.helpers.setdefault(full, helper.text(full))
     return full
@@ -350,6 +376,7 @@ DSP_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(
         dsp.SmlaOp,
         dsp.PackOp,
         dsp.RoundOp,
+        dsp.ScalePairOp,
         dsp.SsatOp,
         dsp.UsatOp,
     ),

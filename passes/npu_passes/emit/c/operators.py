@@ -17,6 +17,7 @@ from npu_passes.emit.c import floats, integers
 from npu_passes.emit.c.dsp_helpers import DSP_NAMES, DSP_OPERATORS
 from npu_passes.emit.c.expr import Expr, Rank, conditional, index_literal
 from npu_passes.emit.c.integers import Build
+from npu_passes.emit.c.mve_helpers import MVE_NAMES, MVE_OPERATORS
 from npu_passes.emit.c.types import float_literal, integer_literal
 from npu_passes.emit.c.unit import Unit
 
@@ -126,6 +127,7 @@ OF_KINDS: dict[type[Operation], Build] = {
     arith.TruncFOp: floats.resize,
     math.RsqrtOp: floats.inverse_root,
     **DSP_OPERATORS,
+    **MVE_OPERATORS,
     **{kind: floats.function(name) for kind, name in MATH_FUNCTIONS.items()},
 }
 """How ops of some classes are computed in C."""
@@ -155,7 +157,11 @@ def repeats_operands(op: Operation) -> bool:
     return isinstance(op, REPEATS_OPERANDS)
 
 
-LIBRARY_FUNCTIONS = DSP_NAMES | frozenset(
-    name + suffix for name in (*MATH_FUNCTIONS.values(), "fmod") for suffix in ("", "f")
+LIBRARY_FUNCTIONS = (
+    DSP_NAMES
+    | MVE_NAMES
+    | frozenset(
+        name + suffix for name in (*MATH_FUNCTIONS.values(), "fmod") for suffix in ("", "f")
+    )
 )
 """Names that no local variable may have."""

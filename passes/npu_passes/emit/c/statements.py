@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from npu_dialect import dma, dram, dsp, sram
+from npu_dialect import dma, dram, dsp, mve, sram
 from npu_dialect.attributes import LAYER
 from npu_passes.analysis.views import FROM_BASE
 from npu_passes.emit.c import memory, transfers
@@ -18,6 +18,7 @@ from npu_passes.emit.c.body import Body, writes_memory
 from npu_passes.emit.c.dsp import print_keep_order, print_load_word, print_store_word
 from npu_passes.emit.c.expr import Expr, Rank
 from npu_passes.emit.c.floats import inverse
+from npu_passes.emit.c.mve import print_load_vector, print_store_vector
 from npu_passes.emit.c.names import comment, literal
 from npu_passes.emit.c.operators import OPERATORS
 
@@ -207,6 +208,8 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dsp.LoadWordOp: print_load_word,
     dsp.StoreWordOp: print_store_word,
     dsp.KeepOrderOp: print_keep_order,
+    mve.LoadOp: print_load_vector,
+    mve.StoreOp: print_store_vector,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     CallOp: print_call,

@@ -1,7 +1,7 @@
 """The C types and literals for types and constants of the IR.
 
     f32 -> float, i8 -> int8_t, i1 -> bool, index -> int (ptrdiff_t if a buffer has INDEX_LIMIT
-    elements or more)
+    elements or more), vector<16xi8> -> npu_i8x16
 
 A buffer is a pointer to its elements; its shape and strides are compile-time numbers of the
 memref type.
@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from npu_dialect import mve
 from npu_dialect.dma import StartOp
 from npu_dialect.npu.maps import storage_elements
 from npu_dialect.walking import walk
@@ -74,6 +75,15 @@ INTEGERS = {
 
 UNSIGNED_BYTE = CType("uint8_t", 1, "|u1", "stdint.h")
 """The elements of uint8 maps: they are loaded, stored and cast to int8_t, never computed with."""
+
+
+VECTOR_TYPES: dict[Attribute, CType] = {
+    mve.I8X16: CType("npu_i8x16", 16, "16i1"),
+    mve.I16X8: CType("npu_i16x8", 16, "8<i2"),
+    mve.I32X4: CType("npu_i32x4", 16, "4<i4"),
+    mve.F32X4: CType("npu_f32x4", 16, "4<f4"),
+}
+"""The types of vectors, which `mve_helpers.py` defines. Buffers have no elements of them."""
 
 
 def element_type(attribute: Attribute) -> CType | None:
@@ -125,7 +135,8 @@ def elements(attribute: Attribute) -> int:
 
 def is_value(attribute: Attribute) -> bool:
     """Whether values of the type can be local variables."""
-    return isinstance(attribute, IndexType) or element_type(attribute) is not None
+    known = isinstance(attribute, IndexType) or attribute in VECTOR_TYPES
+    return known or element_type(attribute) is not None
 
 
 def as_memref(type_: Attribute) -> MemRefType | None:

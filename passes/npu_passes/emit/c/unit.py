@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
-from npu_passes.emit.c.types import CType, element_type
+from npu_passes.emit.c.types import VECTOR_TYPES, CType, element_type
 
 
 @dataclass
@@ -24,11 +24,19 @@ class Unit:
 
     def ctype(self, type_: Attribute) -> CType:
         """The C type for a type; the header that it needs is added."""
+        if (vector := VECTOR_TYPES.get(type_)) is not None:
+            self.use_vectors()
+            return vector
         found = self.index if isinstance(type_, IndexType) else element_type(type_)
         assert found is not None, "checked before printing"
         if found.header:
             self.headers.add(found.header)
         return found
+
+    def use_vectors(self) -> None:
+        """Add the types of vectors if they are new."""
+        self.headers.add("stdint.h")
+        self.helpers.setdefault(MVE_ARM, VECTORS)
 
     def helper(self, template: str, ctype: CType) -> str:
         """Add the helper function for a type if it is new; returns its name."""
@@ -38,6 +46,27 @@ class Unit:
             self.helpers[name] = HELPERS[template].format(**names)
         return name
 
+
+MVE_ARM = "NPU_MVE_ARM"
+"""The macro that is defined if the machine has the vector unit."""
+
+VECTORS = """\
+/* Vectors of 16 bytes: types of Arm, or structs of lanes. */
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(__ARM_BIG_ENDIAN)
+#include <arm_mve.h>
+#define NPU_MVE_ARM 1
+typedef int8x16_t npu_i8x16;
+typedef int16x8_t npu_i16x8;
+typedef int32x4_t npu_i32x4;
+typedef float32x4_t npu_f32x4;
+#else
+typedef struct { int8_t lane[16]; } npu_i8x16;
+typedef struct { int16_t lane[8]; } npu_i16x8;
+typedef struct { int32_t lane[4]; } npu_i32x4;
+typedef struct { float lane[4]; } npu_f32x4;
+#endif
+"""
+"""The types of vectors."""
 
 HELPERS = {
     "rounded": """\

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, f32, i8, i16, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -149,7 +149,23 @@ def pack(b: WordBuilder, op: dsp.PackOp) -> SSAValue:
 
 def rounded(b: WordBuilder, op: dsp.RoundOp) -> SSAValue:
     """VCVTR: halves to even, within i32, 0 for NaN. A sum with 2^23 is rounded to an integer."""
-    x, zero = op.x, b.real(0.0)
+    return nearest(b, op.x)
+
+
+def scale_pair(b: WordBuilder, op: dsp.ScalePairOp) -> SSAValue:
+    """Two integers times their scales, rounded as by VCVTR."""
+    words = [
+        nearest(b, b.mulf(b.insert(arith.SIToFPOp(number, f32)).result, scale))
+        for number, scale in ((op.a, op.x), (op.b, op.y))
+    ]
+    low, high = (b.cast(arith.ExtUIOp, word, i64) for word in words)
+    top = b.binary(arith.ShLIOp, high, b.integer(32, i64))
+    return b.binary(arith.OrIOp, low, top)
+
+
+def nearest(b: WordBuilder, x: SSAValue) -> SSAValue:
+    """The nearest integer of a float32 as VCVTR gives it."""
+    zero = b.real(0.0)
 
     def between(bound: float) -> SSAValue:
         above = b.compare(arith.CmpfOp, x, b.real(-bound), "ogt")
@@ -222,6 +238,7 @@ BUILD: Mapping[type[Operation], Build] = MappingProxyType(
         dsp.SmlaOp: smla,
         dsp.PackOp: pack,
         dsp.RoundOp: rounded,
+        dsp.ScalePairOp: scale_pair,
         dsp.SsatOp: saturate,
         dsp.UsatOp: saturate,
         dsp.KeepOrderOp: nothing,

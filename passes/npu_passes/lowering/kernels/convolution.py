@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, i32
+from xdsl.dialects.builtin import MemRefType, i8, i32
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
@@ -18,6 +18,7 @@ from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.windows import Axis
+from npu_passes.analysis.overlaps import overlap
 from npu_passes.buffers.choose_layouts import channels_last, pixel_steps
 from npu_passes.lowering.kernels.constants import constant_of
 from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
@@ -25,13 +26,19 @@ from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
 from npu_passes.lowering.kernels.layer import Layer, Maps
+from npu_passes.lowering.kernels.lines import LinesKernel
 from npu_passes.lowering.kernels.planar import PlanarKernel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
+from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
+from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
+from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
+from npu_passes.support.refuse import Refusal
+from npu_plans.kernels.line_plan import LinePlan
 from npu_plans.kernels.packing import QUAD, Format
 
 Weighted = Conv2dOp | FullyConnectedOp
@@ -53,7 +60,12 @@ Constants: TypeAlias = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]] 
 
 def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of a convolution; those of a kernel are inside a loop over the images."""
-    make = kernel_of(b, op, out, options)
+    lines = lines_of(b, op, options)
+    if lines is None and overlap(op.input, out):
+        op.emit_error(
+            "has no kernel that runs in place", Refusal(f"cannot lower {op.name} in place")
+        )
+    make = lines or kernel_of(b, op, out, options)
     if make is None:
         lower_conv2d(b, op, out, options)
         return
@@ -131,12 +143,67 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
         return None
     words = grid.channels % QUAD == 0 or (grid.channels > QUAD and op.residual is None)
     if groups == grid.channels and words and pool is None:
-        return lambda maps: DepthwiseKernel(layer(maps), maps.input, grid)
+        vectors = on_vectors(op, options) and len(constants[0]) == groups
+        return lambda maps: depthwise(layer(maps), maps.input, grid, vectors)
+    if on_vectors(op, options) and VectorDenseKernel.fits(own):
+        return lambda maps: VectorDenseKernel(layer(maps), maps.input, own, pool, split)
     own = replace(grid, channels=split.read)
     runs = RowRuns.of(own)
     if runs is None:
         return None
     return lambda maps: DenseKernel(layer(maps), maps.input, own, runs, pool, split)
+
+
+def depthwise(layer: Layer, map: SSAValue, grid: Grid, vectors: bool) -> Kernel:
+    """The kernel of a depthwise convolution; on vectors if its epilogue allows it, too."""
+    outputs = Outputs.of(layer) if vectors else None
+    if isinstance(outputs, VectorOutputs):
+        return VectorDepthwiseKernel(layer, map, grid, outputs)
+    return DepthwiseKernel(layer, map, grid)
+
+
+def on_vectors(op: Weighted, options: LoopOptions) -> bool:
+    """Whether the machine multiplies vectors of the layer's input."""
+    return "mve" in options.features and element_of(op.input) == i8
+
+
+def lines_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
+    """What makes the kernel over lines of a depthwise convolution; None if it does not fit."""
+    scratch = op.scratch
+    if scratch is None or not can_have_lines(op) or not can_multiply_lines(op, options):
+        return None
+    grid, constants = Grid.of(op), constants_of(op, options)
+    plan = LinePlan.within(grid.rows, grid.columns, shape_of(scratch)[0])
+    if plan is None or constants is None:
+        return None
+
+    def kernel(maps: Maps) -> Kernel:
+        layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
+        return LinesKernel(layer, maps.input, grid, scratch, plan)
+
+    return kernel
+
+
+def can_have_lines(op: Conv2dOp) -> bool:
+    """Whether a depthwise convolution of bytes with channels last may be computed over lines."""
+    grid = Grid.of(op)
+    bytes_ = element_of(op.input) in BYTE_TYPES and is_plain(op) and op.pool is None
+    last = pixel_steps(memref_type(op.input)) is not None
+    return bytes_ and last and op.group_count == grid.channels and LinePlan.fits(*op.axes())
+
+
+def can_multiply_lines(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether the core has dual multiply-accumulates, flash has room, and weights are known."""
+    dual = "dsp" in options.features and options.words == "wide"
+    dual = dual and not has_vector_outputs(op, options)
+    return dual and constants_of(op, options) is not None
+
+
+def has_vector_outputs(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether the machine multiplies vectors of a layer, and can requantise its sums in vectors."""
+    what = op.requantize
+    floats = what is not None and what.mode.data == "float" and op.addition is None
+    return floats and on_vectors(op, options)
 
 
 def is_plain(op: Weighted) -> bool:

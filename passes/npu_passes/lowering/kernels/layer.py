@@ -175,12 +175,17 @@ class Layer:
                 word = self.joined(four, filter, lanes, [8 * lane for lane in lanes])
                 self.store_word(word, self.words, filter, row, b.add(column, pixel))
             return
-        for index, total in enumerate(sums):
-            pixel, lane = divmod(index, len(lanes))
-            channel, x = b.add(filter, lanes[lane]), b.add(column, pixel)
+        places = [divmod(index, len(lanes)) for index in range(len(sums))]
+        channels = [b.add(filter, lanes[lane]) for _, lane in places]
+        values = self.epilogue.stored(sums, channels) if self.op.pool is None else None
+        for index, (total, channel) in enumerate(zip(sums, channels, strict=True)):
+            x = b.add(column, places[index][0])
             at = self.place(channel, row, x, flat)
-            residual = self.residual_pixels if flat else self.residual
-            value = self.epilogue(total, channel, at, residual)
+            if values is None:
+                residual = self.residual_pixels if flat else self.residual
+                value = self.epilogue(total, channel, at, residual)
+            else:
+                value = values[index]
             store(b, value, self.pixels if flat else self.out, at)
 
     def each_block(
@@ -232,7 +237,11 @@ class Layer:
         """
         b, scaling = self.b, self.epilogue.scaling
         assert scaling is not None
-        found = [scaling.byte(total, b.add(filter, lane)) for total, lane in zip(sums, lanes)]
+        channels = [b.add(filter, lane) for lane in lanes]
+        if self.op.pool is None:
+            found = scaling.pairs(sums, channels, less_zero=True)
+        else:  # maxima are in the way of registers for two
+            found = [scaling.byte(each, channel) for each, channel in zip(sums, channels)]
         word = found[0]
         for byte, step in zip(found[1:], bits[1:], strict=True):
             word = self.beside(word, byte, step)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import ClassVar, Unpack
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def
 from xdsl.parser import Parser
@@ -27,10 +27,12 @@ from npu_dialect.npu.layers.forms import (
 )
 from npu_dialect.npu.layers.weighted import (
     AddingOp,
+    ScratchOp,
     WeightedOp,
     check_accumulate,
     check_addition,
     check_elements,
+    check_scratch,
 )
 from npu_dialect.npu.maps import ANY_MAP, shape_of
 from npu_dialect.npu.syntax import flag_clause, ints_clause
@@ -38,7 +40,7 @@ from npu_dialect.windows import Axis
 
 
 @irdl_op_definition
-class Conv2dOp(ConvolutionOp, AddingOp):
+class Conv2dOp(ConvolutionOp, AddingOp, ScratchOp):
     """Two-dimensional convolution (ONNX Conv) with an optional activation and pooling window.
 
     Input [N, C, H, W], weight [O, C / groups, KH, KW], bias [O]; pads are (top, left, bottom,
@@ -63,6 +65,10 @@ class Conv2dOp(ConvolutionOp, AddingOp):
     `npu.quantized_add`; the residual is its first (or second) operand, and it has an activation of
     its own. Each element of the residual is read right before the same element of the output is
     written, so both may be one buffer.
+
+    With `scratch(%s : memref<Nxi16>)`, a depthwise convolution of bytes gathers the rows of one
+    channel there before it computes. Then the output may also overwrite an input of its type, if
+    the kernel moves by one.
 
     ```mlir
     %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]
@@ -95,7 +101,7 @@ class Conv2dOp(ConvolutionOp, AddingOp):
             "accumulate": UnitAttr() if accumulate else None,
             "epilogue": epilogue_of(epilogue),
         }
-        super().__init__([input, weight, bias, residual], out, properties, **sliding)
+        super().__init__([input, weight, bias, residual, None], out, properties, **sliding)
 
     def axes(self) -> tuple[Axis, Axis]:
         """The kernel's sliding windows over the rows and over the columns of the input."""
@@ -121,8 +127,33 @@ class Conv2dOp(ConvolutionOp, AddingOp):
         return prod(self.conv_shape()) * prod(shape_of(self.weight)[1:])
 
     def in_place_inputs(self) -> tuple[int, ...]:
-        """The position of the residual, if there is one."""
-        return () if self.residual is None else (len(self.inputs) - 1,)
+        """The position of the residual, if there is one; with a working memory that of the IFM."""
+        added = () if self.residual is None else (len(self.inputs) - 1,)
+        in_place = self.scratch is not None and self.could_gather_in_place
+        return (0, *added) if in_place else added
+
+    @property
+    def could_gather_in_place(self) -> bool:
+        """Whether a working memory holds all of the input that an output element overwrites.
+
+        Each channel of the output depends on the same channel of the input only. With a step of one
+        and maps of one shape, padding is narrower than the kernel; so the rows above the one that
+        is written are gathered already.
+        """
+        rows, channels = self.axes()[0], shape_of(self.input)[1]
+        same = shape_of(self.input) == shape_of(self.output)
+        depthwise = self.group_count == channels == shape_of(self.weight)[0]
+        return same and depthwise and rows.stride == 1 and self.pool is None
+
+    def with_scratch(self, scratch: SSAValue) -> Conv2dOp:
+        """A copy of a layer on buffers with a working memory."""
+        made = self.clone()
+        made.operands = (*self.inputs, scratch, self.output)
+        sizes = [int(each is not None) for each in (self.bias, self.residual)]
+        made.properties["operandSegmentSizes"] = DenseArrayBase.from_list(
+            IntegerType(32), [1, 1, *sizes, 1, 1]
+        )
+        return made
 
     @classmethod
     def input_segments(
@@ -138,6 +169,7 @@ class Conv2dOp(ConvolutionOp, AddingOp):
     def verify_elements(self, element: Attribute) -> None:
         """Check the element types, and the addition if there is one."""
         check_elements(self, element)
+        check_scratch(self)
         if self.requantize is not None and self.pool is not None and not self.pool.is_max:
             raise VerifyException("expected no average of quantised integers")
         check_addition(self)

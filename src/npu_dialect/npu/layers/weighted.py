@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, UnitAttr, i8, i16, i32, i64
+from xdsl.dialects.builtin import IntegerType, MemRefType, UnitAttr, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import opt_operand_def, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
@@ -61,6 +61,28 @@ class AddingOp(WeightedOp, ABC):
     """A weighted layer that may add a residual to its output."""
 
     residual = opt_operand_def(ANY_MAP)
+
+
+class ScratchOp(LayerOp, ABC):
+    """A layer that may have a working memory, the buffer `scratch`."""
+
+    SCRATCH: ClassVar = True
+
+    scratch = opt_operand_def(MemRefType)
+
+
+def check_scratch(op: ScratchOp) -> None:
+    """Check that a working memory is a vector of i16, and that its layer is on buffers.
+
+    Raises: VerifyException if it is not.
+    """
+    if op.scratch is None:
+        return
+    if op.destination is None:
+        raise VerifyException("expected scratch only beside a destination buffer")
+    type_ = map_type(op.scratch)
+    if len(type_.get_shape()) != 1 or type_.get_element_type() != i16:
+        raise VerifyException(f"expected scratch to be a vector of i16, got {type_}")
 
 
 def check_accumulate(op: WeightedOp) -> None:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, i8, i16
 from helpers.c_harness import run_c, write_files
 from helpers.emulated import require
 from helpers.kernel_chains import ChainMaker, LastMaker
-from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, Road, lowered, placed, same
+from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, VECTORS, Road, lowered, placed, same
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.emit.c import emit
@@ -83,6 +83,7 @@ def program(seed: int, mode: str, elements: str = "bytes") -> tuple[ModuleOp, Ar
         (BYTES, "float", "bytes"),
         (DSP, "fixed", "halves"),
         (SMALL, "float", "halves"),
+        (VECTORS, "float", "bytes"),
     ],
     ids=str,
 )
@@ -104,6 +105,8 @@ def test_host(road: Road, mode: str, elements: str) -> None:
         (DSP, "float", 16, "halves"),
         pytest.param(DSP, "float", 10, "bytes", marks=pytest.mark.slow),
         pytest.param(BYTES, "fixed", 14, "bytes", marks=pytest.mark.slow),
+        pytest.param(VECTORS, "float", 17, "bytes", marks=pytest.mark.slow),
+        pytest.param(VECTORS, "fixed", 18, "bytes", marks=pytest.mark.slow),
     ],
     ids=str,
 )

@@ -64,6 +64,27 @@ def _mps2(machine: str) -> Board:
     )
 
 
+def _mps3() -> Board:
+    """An Arm MPS3 board with the image AN547, a Cortex-M55: the 64-bit counter of its subsystem.
+
+    Vectors lie at 0, the program in the 2 MB of SRAM at 0x01000000, data in the 512 KB of DTCM. The
+    counter runs at 32 MHz, and the start-up code makes nanoseconds of its ticks. A tick of 31.25 ns
+    is shorter than the 2^8 ns of an instruction, so the counts are exact.
+    """
+    return Board(
+        machine="mps3-an547",
+        qemu="qemu-system-arm",
+        package="qemu-system-arm",
+        start="cortexm55.c",
+        flash_start=0x0100_0000,
+        ram_start=0x2000_0000,
+        memory_most=(512 << 10, 2 << 20),
+        shift=8,
+        tick_ns=1,
+        link_flags=("--specs=nano.specs", "-Wl,--section-start=.vectors=0", "-Wl,-u,vectors"),
+    )
+
+
 BOARDS = {
     # SiFive HiFive1: the program starts 4 MB into the 16 MB flash; minstret counts instructions.
     "fe310": Board(
@@ -83,5 +104,8 @@ BOARDS = {
     "cortex-m0": _mps2("mps2-an385"),
     "cortex-m4": _mps2("mps2-an386"),
     "cortex-m7": _mps2("mps2-an500"),
+    "cortex-m55": _mps3(),
+    # QEMU has no Cortex-M85. A Cortex-M55 stands for it: both have Armv8.1-M with Helium.
+    "cortex-m85": _mps3(),
 }
 """The board of each machine, by the machine's name."""

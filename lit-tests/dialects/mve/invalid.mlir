@@ -1,0 +1,183 @@
+// RUN: NPU_DIAGNOSTICS
+
+func.func @f(%m: memref<8x8xi8>, %i: index) {
+  %x = mve.load %m[%i] : memref<8x8xi8> -> vector<16xi8>
+  func.return
+}
+// CHECK: expected one axis without gaps, got memref<8x8xi8>
+
+// -----
+
+func.func @f(%m: memref<64xi8, strided<[2]>>, %i: index) {
+  %x = mve.load %m[%i] : memref<64xi8, strided<[2]>> -> vector<16xi8>
+  func.return
+}
+// CHECK: expected one axis without gaps, got memref<64xi8, strided<[2]>>
+
+// -----
+
+func.func @f(%m: memref<15xi8>, %i: index) {
+  %x = mve.load %m[%i] : memref<15xi8> -> vector<16xi8>
+  func.return
+}
+// CHECK: expected at least 16 elements, got memref<15xi8>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index) {
+  %x = mve.load %m[%i] first 5 : memref<64xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected 1 to 4 lanes, got 5
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index) {
+  %x = mve.load %m[%i] first 0 : memref<64xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected 1 to 4 lanes, got 0
+
+// -----
+
+func.func @f(%m: memref<64xi16>, %i: index) {
+  %x = mve.load %m[%i] : memref<64xi16> -> vector<16xi8>
+  func.return
+}
+// CHECK: expected elements of i8, or narrower integers, in memory, got memref<64xi16>
+
+// -----
+
+func.func @f(%m: memref<64xi32>, %i: index) {
+  %x = mve.load %m[%i] : memref<64xi32> -> vector<4xf32>
+  func.return
+}
+// CHECK: expected elements of f32, or narrower integers, in memory, got memref<64xi32>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index) {
+  %x = mve.load %m[%i] : memref<64xi8> -> vector<8xi8>
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32> or vector<4xf32>, got vector<8xi8>
+
+// -----
+
+func.func @f(%v: vector<4xi32>, %m: memref<3xi8>, %i: index) {
+  mve.store %v, %m[%i] : vector<4xi32>, memref<3xi8>
+  func.return
+}
+// CHECK: expected at least 4 elements, got memref<3xi8>
+
+// -----
+
+func.func @f(%v: vector<4xf32>, %m: memref<8xi8>, %i: index) {
+  mve.store %v, %m[%i] : vector<4xf32>, memref<8xi8>
+  func.return
+}
+// CHECK: expected elements of f32, or narrower integers, in memory, got memref<8xi8>
+
+// -----
+
+func.func @f(%v: vector<4xf32>, %n: i32) {
+  %r = mve.mla_across %v, %v, %n : vector<4xf32>
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
+func.func @f(%n: i32) {
+  %r = mve.splat %n : i32 -> vector<4xf32>
+  func.return
+}
+// CHECK: expected f32 for vector<4xf32>, got i32
+
+// -----
+
+func.func @f(%s: f32) {
+  %r = mve.splat %s : f32 -> vector<16xi8>
+  func.return
+}
+// CHECK: expected i32 for vector<16xi8>, got f32
+
+// -----
+
+func.func @f(%v: vector<4xf32>) {
+  %r = mve.max %v, %v : vector<4xf32>
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
+func.func @f(%v: vector<4xf32>) {
+  %r = mve.min %v, %v : vector<4xf32>
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
+func.func @f(%v: vector<2xi64>) {
+  %r = mve.add %v, %v : vector<2xi64>
+  func.return
+}
+// CHECK: got vector<2xi64>
+
+// -----
+
+func.func @f(%v: vector<2xi64>) {
+  %r = mve.mul %v, %v : vector<2xi64>
+  func.return
+}
+// CHECK: got vector<2xi64>
+
+// -----
+
+func.func @f(%v: vector<4xf32>, %n: i32) {
+  %r = "mve.join"(%n, %n, %n, %n) : (i32, i32, i32, i32) -> vector<4xf32>
+  func.return
+}
+// CHECK: vector<4xi32>
+
+// -----
+
+func.func @f(%v: vector<4xf32>) {
+  %r = "mve.to_float"(%v) : (vector<4xf32>) -> vector<4xf32>
+  func.return
+}
+// CHECK: vector<4xi32>
+
+// -----
+
+func.func @f(%v: vector<4xi32>) {
+  %r = "mve.round"(%v) : (vector<4xi32>) -> vector<4xi32>
+  func.return
+}
+// CHECK: vector<4xf32>
+
+// -----
+
+func.func @f(%v: vector<4xi32>) {
+  %r = "mve.fma"(%v, %v, %v) : (vector<4xi32>, vector<4xi32>, vector<4xi32>) -> vector<4xf32>
+  func.return
+}
+// CHECK: vector<4xf32>
+
+// -----
+
+func.func @f(%v: vector<8xi16>) {
+  %r = mve.widen %v : vector<8xi16> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected top or bottom
+
+// -----
+
+func.func @f(%v: vector<4xi32>) {
+  %r = "mve.narrow"(%v, %v) : (vector<4xi32>, vector<4xi32>) -> vector<4xi32>
+  func.return
+}
+// CHECK: vector<8xi16>

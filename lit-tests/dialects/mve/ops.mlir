@@ -1,0 +1,55 @@
+// RUN: NPU_ROUNDTRIP
+// RUN: NPU_GENERIC --check-prefix=GENERIC
+
+// CHECK-LABEL: @vectors
+// GENERIC-LABEL: "vectors"
+func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %h: memref<8xi16>, %i: index, %s: f32, %n: i32) {
+  // CHECK: %x = mve.load %m[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
+  // GENERIC: %x = "mve.load"(%m, %i) : (memref<64xi8, #npu.sram>, index) -> vector<16xi8>
+  %x = mve.load %m[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
+  // CHECK-NEXT: %y = mve.load %m[%i] first 3 {note = "y"} : memref<64xi8, #npu.sram> -> vector<4xi32>
+  // GENERIC: %y = "mve.load"(%m, %i) <{first = 3 : i64}> {note = "y"}
+  %y = mve.load %m[%i] first 3 {note = "y"} : memref<64xi8, #npu.sram> -> vector<4xi32>
+  // CHECK-NEXT: %z = mve.load %u[%i] : memref<?xui8, strided<[1], offset: ?>> -> vector<8xi16>
+  %z = mve.load %u[%i] : memref<?xui8, strided<[1], offset: ?>> -> vector<8xi16>
+  // CHECK-NEXT: %r = mve.mla_across %x, %x, %n : vector<16xi8>
+  // GENERIC: %r = "mve.mla_across"(%x, %x, %n) : (vector<16xi8>, vector<16xi8>, i32) -> i32
+  %r = mve.mla_across %x, %x, %n : vector<16xi8>
+  // CHECK-NEXT: %b = mve.splat %r : i32 -> vector<8xi16>
+  %b = mve.splat %r : i32 -> vector<8xi16>
+  // CHECK-NEXT: %v = mve.splat %s : f32 -> vector<4xf32>
+  // GENERIC: %v = "mve.splat"(%s) : (f32) -> vector<4xf32>
+  %v = mve.splat %s : f32 -> vector<4xf32>
+  // CHECK-NEXT: %j = mve.join %n, %n, %r, %n : vector<4xi32>
+  // GENERIC: %j = "mve.join"(%n, %n, %r, %n) : (i32, i32, i32, i32) -> vector<4xi32>
+  %j = mve.join %n, %n, %r, %n : vector<4xi32>
+  // CHECK-NEXT: %f = mve.to_float %j : vector<4xi32> -> vector<4xf32>
+  %f = mve.to_float %j : vector<4xi32> -> vector<4xf32>
+  // CHECK-NEXT: %p = mve.mul %f, %v : vector<4xf32>
+  // GENERIC: %p = "mve.mul"(%f, %v) : (vector<4xf32>, vector<4xf32>) -> vector<4xf32>
+  %p = mve.mul %f, %v : vector<4xf32>
+  // CHECK-NEXT: %k = mve.fma %f, %p, %v : vector<4xf32>
+  %k = mve.fma %f, %p, %v : vector<4xf32>
+  // CHECK-NEXT: %q = mve.round %k : vector<4xf32> -> vector<4xi32>
+  %q = mve.round %k : vector<4xf32> -> vector<4xi32>
+  // CHECK-NEXT: %a = mve.add %z, %b : vector<8xi16>
+  %a = mve.add %z, %b : vector<8xi16>
+  // CHECK-NEXT: %low = mve.max %q, %j : vector<4xi32>
+  %low = mve.max %q, %j : vector<4xi32>
+  // CHECK-NEXT: %end = mve.min %low, %y : vector<4xi32>
+  %end = mve.min %low, %y : vector<4xi32>
+  // CHECK-NEXT: %even = mve.widen %a bottom : vector<8xi16> -> vector<4xi32>
+  // GENERIC: %even = "mve.widen"(%a) <{bottom}> : (vector<8xi16>) -> vector<4xi32>
+  %even = mve.widen %a bottom : vector<8xi16> -> vector<4xi32>
+  // CHECK-NEXT: %odd = mve.widen %a top : vector<8xi16> -> vector<4xi32>
+  %odd = mve.widen %a top : vector<8xi16> -> vector<4xi32>
+  // CHECK-NEXT: %both = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
+  // GENERIC: %both = "mve.narrow"(%even, %odd) : (vector<4xi32>, vector<4xi32>) -> vector<8xi16>
+  %both = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
+  // CHECK-NEXT: mve.store %end, %m[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
+  // GENERIC: "mve.store"(%end, %m, %i) <{first = 2 : i64}>
+  mve.store %end, %m[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
+  // CHECK-NEXT: mve.store %a, %h[%i] : vector<8xi16>, memref<8xi16>
+  mve.store %a, %h[%i] : vector<8xi16>, memref<8xi16>
+  func.return
+}

@@ -1,0 +1,134 @@
+// RUN: npu-opt %s -p npu-choose-kernels --allow-unregistered-dialect --split-input-file | filecheck %s
+// RUN: npu-opt %s -p npu-choose-kernels{flash=small} --allow-unregistered-dialect --split-input-file | filecheck %s --check-prefix=SMALL
+
+// Below the peak there is room beside input and output for all lines of a channel: 14 lines of 14 elements, and 2 behind.
+// CHECK-LABEL: func.func @beside
+// CHECK:       %lines = sram.alloc : memref<198xi16, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) scratch(%lines : memref<198xi16, #npu.sram>) strides [1, 1] pads [1, 1, 1, 1] groups 8
+// SMALL-LABEL: func.func @beside
+// SMALL-NOT:   scratch
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @beside(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<4096xi8, #npu.sram>
+    "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// At the peak the output takes the place of the input. The lines take at most what lies above an output that follows its
+// input: a row of pixels.
+// CHECK-LABEL: func.func @in_place
+// CHECK-NEXT:  %w = memref.get_global
+// CHECK-NEXT:  %lines = sram.alloc : memref<44xi16, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%x : {{.*}}) scratch(%lines : memref<44xi16, #npu.sram>)
+// CHECK-NEXT:  "use"(%x)
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @in_place(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// An input that is read later stays; so does a layer at the peak whose output has another shape.
+// CHECK-LABEL: func.func @at_the_peak
+// CHECK-NOT:   scratch
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  "memref.global"() <{sym_name = "w2", type = memref<16x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<16x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @at_the_peak(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%x, %y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    %w2 = memref.get_global @w2 : memref<16x1x3x3xi8, #npu.flash>
+    %z = sram.alloc : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>
+    npu.conv2d ins(%y, %w2 : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<16x1x3x3xi8, #npu.flash>) outs(%z : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%z) : (memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Steps of two columns and rows: four elements are gathered for each output of nine taps, which does not pay.
+// CHECK-LABEL: func.func @strided
+// CHECK-NOT:   scratch
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @strided(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>) strides [2, 2] pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<4096xi8, #npu.sram>
+    "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Rows of one channel that lie side by side already have another kernel.
+// CHECK-LABEL: func.func @planes
+// CHECK-NOT:   scratch
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @planes(%x : memref<1x8x12x12xi8, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, #npu.sram>) -> ()
+    %p = sram.alloc : memref<4096xi8, #npu.sram>
+    "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// A core without dual multiply-accumulates gains nothing.
+// CHECK-LABEL: func.func @plain
+// CHECK-NOT:   scratch
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @plain(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<4096xi8, #npu.sram>
+    "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Sizes only, no numbers: no kernel will run.
+// CHECK-LABEL: func.func @planned
+// CHECK-NOT:   scratch
+builtin.module attributes {npu.planned_as = i8, npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @planned(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<4096xi8, #npu.sram>
+    "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}

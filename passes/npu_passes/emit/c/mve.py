@@ -1,0 +1,34 @@
+"""Prints the ops of the mve dialect that are statements: loads and stores of vectors.
+
+    %x = mve.load %m[%i] : memref<64xi8> -> vector<16xi8>
+
+becomes
+
+    const npu_i8x16 x = npu_mve_load_i8x16_int8(&m[i]);
+
+A vector is loaded where its op stands, as a word is (`dsp.py`).
+"""
+
+from __future__ import annotations
+
+from npu_dialect import mve
+from npu_passes.emit.c.body import Body
+from npu_passes.emit.c.dsp import address
+from npu_passes.emit.c.expr import call
+from npu_passes.emit.c.mve_helpers import load, store, use
+
+
+def print_load_vector(body: Body, op: mve.LoadOp) -> None:
+    """Print the load of a vector into a constant, or into a variable that a loop carries."""
+    expr = call(use(body.unit, *load(op)), address(body, op))
+    if op.result in body.variables.owner:
+        body.define(op.result, expr)
+    else:
+        body.print_named(op.result, expr)
+
+
+def print_store_vector(body: Body, op: mve.StoreOp) -> None:
+    """Print the store of a vector."""
+    target, value = address(body, op), body.use(op.value)
+    body.flush()
+    body.line(f"{use(body.unit, *store(op))}({target.text}, {value.text});")

@@ -1,0 +1,295 @@
+"""Small C functions for the ops of the mve dialect, with an intrinsic or in plain C.
+
+    mve.mla_across %x, %w, %acc : vector<16xi8>      ->      npu_mve_mla_across_i8x16(x, w, acc)
+
+If the compiler says that the machine has the vector unit with floats (`__ARM_FEATURE_MVE`, Arm C
+Language Extensions), a vector is a type of <arm_mve.h> and a function is one intrinsic. Otherwise a
+vector is a struct of lanes, and plain C computes the same bits, without undefined behaviour. Only
+the functions that a file uses are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Attribute, Operation
+
+from npu_dialect import mve
+from npu_passes.emit.c.dsp_helpers import Helper, use_helper
+from npu_passes.emit.c.expr import Expr, call
+from npu_passes.emit.c.integers import Build
+from npu_passes.emit.c.types import VECTOR_TYPES, element_type, memref_of
+from npu_passes.emit.c.unit import MVE_ARM, Unit
+
+ARM = f"#ifdef {MVE_ARM}"
+"""The condition under which the machine has the instructions."""
+
+
+def name_of(type_: Attribute) -> str:
+    """A vector in the names of functions, such as `i8x16`."""
+    return VECTOR_TYPES[type_].name.removeprefix("npu_")
+
+
+def suffix_of(type_: Attribute) -> str:
+    """The lanes of a vector in the names of intrinsics, such as `s8`."""
+    lanes = name_of(type_)
+    return lanes.partition("x")[0].replace("i", "s")
+
+
+def lane_of(type_: Attribute) -> str:
+    """The C type of the lanes of a vector."""
+    return {"s8": "int8_t", "s16": "int16_t", "s32": "int32_t", "f32": "float"}[suffix_of(type_)]
+
+
+def each_lane(type_: Attribute, statement: str, count: int | None = None) -> str:
+    """A loop over the lanes `i` of a vector, in plain C."""
+    lanes = mve.lanes_of(type_) if count is None else count
+    return f"for (int i = 0; i < {lanes}; ++i) {{\n    {statement}\n}}"
+
+
+def computed(type_: Attribute, statement: str) -> str:
+    """A body in plain C that computes a vector `r` lane by lane."""
+    return f"{VECTOR_TYPES[type_].name} r;\n{each_lane(type_, statement)}\nreturn r;"
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def access_of(op: mve.LoadOp | mve.StoreOp) -> tuple[str, str, str, Attribute]:
+    """The function of an access, its elements' C type, the letter of its intrinsic, the vector."""
+    ctype = element_type(memref_of(op.memref).element_type)
+    assert ctype is not None
+    vector: Attribute = op.vector.type
+    end = "" if op.first is None else f"_first{op.count}"
+    name = f"{op.name.removeprefix('mve.')}_{name_of(vector)}_{ctype.name.removesuffix('_t')}{end}"
+    return name, ctype.name, {1: "b", 2: "h", 4: "w"}[ctype.bytes], vector
+
+
+def predicate(vector: Attribute, count: int) -> str:
+    """The predicate of the first lanes."""
+    return f"vctp{128 // mve.lanes_of(vector)}q({count})"
+
+
+def load(op: mve.LoadOp) -> tuple[str, Helper]:
+    """The function that loads a vector, and its name."""
+    name, ctype, letter, vector = access_of(op)
+    lane = suffix_of(vector)
+    unsigned = ctype == "uint8_t" and lane != "s8"
+    source = lane.replace("s", "u") if unsigned else lane
+    at = "(const int8_t *)at" if ctype == "uint8_t" and not unsigned else "at"
+    masked, mask = ("", "") if op.first is None else ("z_", f", {predicate(vector, op.count)}")
+    loaded = f"vldr{letter}q_{masked}{source}({at}{mask})"
+    arm = f"return {f'vreinterpretq_{lane}_{source}({loaded})' if unsigned else loaded};"
+    value = f"({lane_of(vector)})at[i]" if ctype != lane_of(vector) else "at[i]"
+    if op.first is not None:
+        value = f"i < {op.count} ? {value} : 0"
+    return name, Helper(
+        f"{VECTOR_TYPES[vector].name} {{}}(const {ctype} *at)",
+        f"{elements(op.count)} from memory{', zero behind them' if mask else ''}.",
+        computed(vector, f"r.lane[i] = {value};"),
+        arm,
+        ARM,
+    )
+
+
+def store(op: mve.StoreOp) -> tuple[str, Helper]:
+    """The function that stores a vector, and its name."""
+    name, ctype, letter, vector = access_of(op)
+    lane = suffix_of(vector)
+    at = "(int8_t *)at" if ctype == "uint8_t" else "at"
+    masked, mask = ("", "") if op.first is None else ("p_", f", {predicate(vector, op.count)}")
+    value = f"({ctype})x.lane[i]" if ctype != lane_of(vector) else "x.lane[i]"
+    return name, Helper(
+        f"void {{}}({ctype} *at, {VECTOR_TYPES[vector].name} x)",
+        f"{elements(op.count)} to memory.",
+        each_lane(vector, f"at[i] = {value};", op.count),
+        f"vstr{letter}q_{masked}{lane}({at}, x{mask});",
+        ARM,
+    )
+
+
+def elements(count: int) -> str:
+    """A number of elements for a comment."""
+    return "One element" if count == 1 else f"{count} elements"
+
+
+# -- arithmetic ------------------------------------------------------------------------------------
+
+
+def mla_across(type_: Attribute) -> Helper:
+    """The function that adds the products of all lanes."""
+    vector = VECTOR_TYPES[type_].name
+    product = "(uint32_t)((int32_t)a.lane[i] * b.lane[i])"
+    if suffix_of(type_) == "s32":
+        product = "(uint32_t)a.lane[i] * (uint32_t)b.lane[i]"
+    return Helper(
+        f"int32_t {{}}({vector} a, {vector} b, int32_t acc)",
+        "acc plus the products of all lanes.",
+        "uint32_t sum = (uint32_t)acc;\n"
+        f"{each_lane(type_, f'sum += {product};')}\nreturn (int32_t)sum;",
+        f"return vmladavaq_{suffix_of(type_)}(acc, a, b);",
+        ARM,
+    )
+
+
+def splat(type_: Attribute) -> Helper:
+    """The function that copies a number to every lane."""
+    lane = lane_of(type_)
+    number = "float" if lane == "float" else "int32_t"
+    value = "x" if number == lane else f"({lane})x"
+    return Helper(
+        f"{VECTOR_TYPES[type_].name} {{}}({number} x)",
+        "A number in every lane.",
+        computed(type_, f"r.lane[i] = {value};"),
+        f"return vdupq_n_{suffix_of(type_)}({value});",
+        ARM,
+    )
+
+
+def lanewise(type_: Attribute, what: str, statement: str, intrinsic: str) -> Helper:
+    """A function of the lanes of two vectors."""
+    vector = VECTOR_TYPES[type_].name
+    return Helper(
+        f"{vector} {{}}({vector} a, {vector} b)",
+        f"The {what} of each lane.",
+        computed(type_, f"r.lane[i] = {statement};"),
+        f"return {intrinsic}q_{suffix_of(type_)}(a, b);",
+        ARM,
+    )
+
+
+def wrapping(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], Helper]:
+    """The function of a sum or product; those of integers wrap around."""
+
+    def made(type_: Attribute) -> Helper:
+        lane = lane_of(type_)
+        text = f"a.lane[i] {operator} b.lane[i]"
+        if lane != "float":
+            text = f"({lane})((uint32_t)a.lane[i] {operator} (uint32_t)b.lane[i])"
+        return lanewise(type_, what, text, intrinsic)
+
+    return made
+
+
+def extreme(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], Helper]:
+    """The function of a maximum or minimum."""
+    text = f"a.lane[i] {operator} b.lane[i] ? a.lane[i] : b.lane[i]"
+    return lambda type_: lanewise(type_, what, text, intrinsic)
+
+
+JOIN = Helper(
+    "npu_i32x4 {}(int32_t a, int32_t b, int32_t c, int32_t d)",
+    "Four words as a vector.",
+    "const npu_i32x4 r = {{a, b, c, d}};\nreturn r;",
+    "const npu_i32x4 r = {a, b, c, d};\nreturn r;",
+    ARM,
+)
+
+TO_FLOAT = Helper(
+    "npu_f32x4 {}(npu_i32x4 x)",
+    "The nearest floats.",
+    computed(mve.F32X4, "r.lane[i] = (float)x.lane[i];"),
+    "return vcvtq_f32_s32(x);",
+    ARM,
+)
+
+ROUND = Helper(
+    "npu_i32x4 {}(npu_f32x4 x)",
+    "The nearest integers, halves to even, within the range of int32_t; 0 for NaN.",
+    computed(mve.I32X4, "r.lane[i] = npu_dsp_round(x.lane[i]);"),
+    "return vcvtnq_s32_f32(x);",
+    ARM,
+)
+
+FMA = Helper(
+    "npu_f32x4 {}(npu_f32x4 a, npu_f32x4 b, npu_f32x4 acc)",
+    "acc + a * b of each lane, rounded once.",
+    computed(mve.F32X4, "r.lane[i] = fmaf(a.lane[i], b.lane[i], acc.lane[i]);"),
+    "return vfmaq_f32(acc, a, b);",
+    ARM,
+    ("math.h", "stdint.h"),
+)
+
+NARROW = Helper(
+    "npu_i16x8 {}(npu_i32x4 even, npu_i32x4 odd)",
+    "Words as halves, saturated: even lanes, and odd lanes.",
+    "npu_i16x8 r;\nfor (int i = 0; i < 8; ++i) {\n"
+    "    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];\n"
+    "    r.lane[i] = (int16_t)(x < -32768 ? -32768 : x > 32767 ? 32767 : x);\n}\nreturn r;",
+    "return vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), even), odd);",
+    ARM,
+)
+
+
+def widen(top: bool) -> Helper:
+    """The function that extends every second lane of halves."""
+    return Helper(
+        "npu_i32x4 {}(npu_i16x8 x)",
+        f"The {'odd' if top else 'even'} lanes as words.",
+        computed(mve.I32X4, f"r.lane[i] = x.lane[2 * i{' + 1' if top else ''}];"),
+        f"return vmovl{'t' if top else 'b'}q_s16(x);",
+        ARM,
+    )
+
+
+BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
+    mve.MlaAcrossOp: mla_across,
+    mve.SplatOp: splat,
+    mve.AddOp: wrapping("+", "sum", "vadd"),
+    mve.MulOp: wrapping("*", "product", "vmul"),
+    mve.MaxOp: extreme(">", "greater one", "vmax"),
+    mve.MinOp: extreme("<", "smaller one", "vmin"),
+    mve.JoinOp: lambda _: JOIN,
+    mve.ToFloatOp: lambda _: TO_FLOAT,
+    mve.RoundOp: lambda _: ROUND,
+    mve.FmaOp: lambda _: FMA,
+    mve.NarrowOp: lambda _: NARROW,
+}
+"""For each op that only computes its function, for a vector type."""
+
+
+def use(unit: Unit, name: str, helper: Helper) -> str:
+    """Add the definition of a function to the unit if it is new; returns its whole name."""
+    full = f"npu_mve_{name}"
+    if full not in unit.helpers:
+        unit.use_vectors()
+        unit.headers.update(helper.headers)
+        if helper is ROUND:
+            use_helper(unit, "round")
+        unit.helpers[full] = helper.text(full)
+    return full
+
+
+def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
+    """A call of the function for an op that only computes."""
+    result: Attribute = op.results[0].type
+    if isinstance(op, mve.WidenOp):
+        top = op.top is not None
+        return call(use(unit, f"widen_{'top' if top else 'bottom'}", widen(top)), *operands)
+    type_: Attribute = op.operands[0].type if isinstance(op, mve.MlaAcrossOp) else result
+    name = f"{op.name.removeprefix('mve.')}_{name_of(type_)}"
+    return call(use(unit, name, BY_TYPE[type(op)](type_)), *operands)
+
+
+MVE_NAMES = frozenset(
+    (
+        *(MVE_ARM, "npu_mve_widen_top", "npu_mve_widen_bottom"),
+        *(each.name for each in VECTOR_TYPES.values()),
+        *(
+            f"npu_mve_{op.name.removeprefix('mve.')}_{name_of(v)}"
+            for op in BY_TYPE
+            for v in mve.VECTORS
+        ),
+        *(
+            f"npu_mve_{way}_{name_of(vector)}_{kind}{end}"
+            for way in ("load", "store")
+            for vector in mve.VECTORS
+            for kind in ("int8", "uint8", "int16", "int32", "float")
+            for end in ("", *(f"_first{count}" for count in range(1, 17)))
+        ),
+    )
+)
+"""Names that no local variable may have."""
+
+MVE_OPERATORS: dict[type[Operation], Build] = dict.fromkeys((*BY_TYPE, mve.WidenOp), vector_call)
+"""The ops of the dialect that are expressions."""

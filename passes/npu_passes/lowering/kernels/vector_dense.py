@@ -1,0 +1,273 @@
+"""Convolutions of i8 with channels last on a vector unit: 16 products and their sum at once.
+
+A kernel row is a run of contiguous bytes, as in `dense.py`. Two neighbouring pixels and two filters
+are computed together: four loads of 16 bytes, then four `mve.mla_across`. The weights lie in the
+order [filter, kernel y, kernel x, channel], so any part of a kernel row is a run, too; windows that
+padding cuts are runs that are shorter. If 16 does not divide a run, its last load reads the rest
+only, and other lanes are zero. The weights behind them may be any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect import mve
+from npu_dialect.npu import PoolAttr
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.vector_outputs import Outputs
+from npu_passes.lowering.kernels.vector_starts import Classes, Starts
+from npu_passes.lowering.kernels.walk import visit
+from npu_passes.support.common import tap_range, window_start
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import Span, interior
+from npu_plans.kernels.packing import PAIR, QUAD
+
+BYTES = mve.VECTOR_BYTES
+"""Bytes of a load."""
+STRAIGHT = 4
+"""The most loads of a run in straight-line code."""
+LEAST = 8
+"""The shortest run, in bytes, for which the kernel is used. Shorter ones leave most lanes idle."""
+
+Range: TypeAlias = tuple[Index, Index]
+
+
+class VectorDenseKernel:
+    """Builds the loops of one convolution; `grid` has the channels that one group reads."""
+
+    def __init__(
+        self,
+        layer: Layer,
+        map: SSAValue,
+        grid: Grid,
+        pool: PoolAttr | None = None,
+        groups: Groups = ONE_GROUP,
+    ) -> None:
+        self.layer, self.grid, self.pool, self.groups = layer, grid, pool, groups
+        self.b: LoopBuilder = layer.b
+        self.rows, self.columns = grid.rows, grid.columns
+        self.filters = len(layer.weights) // groups.count
+        self.row_bytes = self.columns.kernel * grid.channels
+        self.filter_bytes = self.rows.kernel * self.row_bytes
+        kernel = self.rows.kernel, self.columns.kernel
+        weights = layer.weights.reshape(len(layer.weights), -1, *kernel).transpose(0, 2, 3, 1)
+        # The last load of the last filter reads on.
+        self.taps = layer.table("taps", np.append(weights.ravel(), np.zeros(BYTES - 1, np.int8)))
+        self.patch = layer.vector(map)
+        self.outputs = Outputs.of(layer)
+        self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
+        self.first_channel: Index = 0
+        self.first_filter: Index = 0
+        if self.is_flat:
+            layer.flatten()
+
+    @staticmethod
+    def fits(grid: Grid) -> bool:
+        """Whether runs are long enough; `grid` has the channels of one group.
+
+        Windows that padding cuts may have runs of one tap.
+        """
+        if grid.cuts_rows and grid.channels < QUAD:
+            return False
+        close = grid.columns.kernel == 1 or grid.step == grid.channels
+        return grid.channels * (grid.columns.kernel if close else 1) >= LEAST
+
+    @property
+    def is_close(self) -> bool:
+        """Whether a whole kernel row is one run."""
+        return self.columns.kernel == 1 or self.grid.step == self.grid.channels
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
+        even = self.grid.is_even and self.layer.has_even_pixels
+        return self.pool is None and self.grid.is_pointwise and even
+
+    def build(self) -> None:
+        """Build a loop over the groups, inside it over the outputs, then over blocks of filters."""
+
+        def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            self.first_channel = self.b.mul(group, self.groups.channels)
+            self.first_filter = self.b.mul(group, self.filters)
+            self.one_group()
+            return ()
+
+        self.b.loop(0, self.groups.count, one, hint="g")
+
+    def one_group(self) -> None:
+        """Build the loops of one group. Rows that padding cuts have fewer runs, but no own code."""
+        axes = None
+        if self.pool is not None:
+            axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
+        if self.is_flat:
+            count = self.rows.size * self.columns.size
+            visit(self.b, Span(0, 1, 1), Span(0, count, count), PAIR, self.pair, self.point)
+            return
+        total = self.rows.outputs if axes is None else axes[0].outputs
+        rows = Span(0, total, total)
+        columns = interior(self.columns, None if axes is None else axes[1])
+        if axes is None:
+            visit(self.b, rows, columns, PAIR, self.pair, self.point)
+        else:
+            visit(self.b, rows, columns, 1, self.window, self.clipped_window)
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    def sums(
+        self, row: Index, column: Index, places: Sequence[int], filter: Index, count: int
+    ) -> list[SSAValue]:
+        """What is kept of the sums of some pixels, for `count` filters.
+
+        The first pixel is an output at any row and column. With others, `places` bytes behind it,
+        no padding cuts the columns of the windows.
+        """
+        b, sums = self.b, dict[tuple[int, int], SSAValue]()
+        base = b.add(self.grid.origin(b, row, column), self.first_channel)
+        inside = len(places) > 1 or not self.grid.cuts_rows
+        columns = None if inside else tap_range(b, self.columns, column)
+        at = self.starts.columns.inside[0] if inside else column
+        rows = tap_range(b, self.rows, row)
+        for lane in range(0, count, 2):
+            lanes = range(lane, min(count, lane + 2))
+            first = self.starts.of(row, at, filter, lanes) * len(places)
+            taps = b.mul(b.add(filter, lane), self.filter_bytes)
+            found = self.products(rows, columns, (base, places), (taps, len(lanes)), first)
+            keys = [(pixel, each) for pixel in range(len(places)) for each in lanes]
+            sums.update(zip(keys, found, strict=True))
+        return self.outputs.kept([sums[key] for key in sorted(sums)], len(places))
+
+    def products(
+        self,
+        rows: Range,
+        columns: Range | None,
+        pixels: tuple[Index, Sequence[int]],
+        filters: tuple[Index, int],
+        sums: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Add the products of some kernel rows and columns; all columns if they are None."""
+        b, (base, places), (first, count) = self.b, pixels, filters
+        channels, (low, high) = self.grid.channels, columns or (0, self.columns.kernel)
+
+        def run(
+            at: Index, taps: Index, length: Index, sums: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            return self.run((at, places), (taps, count), length, sums)
+
+        def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = b.add(base, b.mul(ky, self.grid.row_step))
+            taps = b.add(first, b.mul(ky, self.row_bytes))
+            if self.is_close and (columns is None or channels % BYTES == 0):
+                left, width = b.mul(low, channels), b.mul(b.sub(high, low), channels)
+                return run(b.add(at, left), b.add(taps, left), width, sums)
+
+            def one_tap(kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                x, w = b.mul(kx, self.grid.step), b.mul(kx, channels)
+                return run(b.add(at, x), b.add(taps, w), channels, sums)
+
+            return b.loop(low, high, one_tap, sums, hint="kx", carry="acc")
+
+        return b.loop(*rows, one_row, sums, hint="ky", carry="acc")
+
+    def run(
+        self,
+        pixels: tuple[Index, Sequence[int]],
+        filters: tuple[Index, int],
+        length: Index,
+        sums: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Add the products of one run of `length` bytes; 16 divides it if it is not known."""
+        b, (base, places), (first, count) = self.b, pixels, filters
+
+        def some(
+            k: Index, sums: Sequence[SSAValue], bytes_: int | None = None
+        ) -> Sequence[SSAValue]:
+            at, taps, found = b.add(base, k), b.add(first, k), list(sums)
+            x = [self.load(self.patch, b.add(at, place), "x", bytes_) for place in places]
+            for f in range(count):
+                w = self.load(self.taps, b.add(taps, f * self.filter_bytes), "w")
+                for p, value in enumerate(x):
+                    at_sum = p * count + f
+                    made = mve.MlaAcrossOp(value, w, found[at_sum])
+                    found[at_sum] = b.insert(made, "acc").result
+            return found
+
+        if not isinstance(length, int):
+            return b.loop(0, length, some, sums, step=BYTES, hint="k", carry="acc")
+        whole = length // BYTES * BYTES
+        if whole <= STRAIGHT * BYTES:
+            for k in range(0, whole, BYTES):
+                sums = some(k, sums)
+        else:
+            sums = b.loop(0, whole, some, sums, step=BYTES, hint="k", carry="acc")
+        return sums if whole == length else some(whole, sums, length - whole)
+
+    def load(self, buffer: SSAValue, at: Index, hint: str, first: int | None = None) -> SSAValue:
+        """Load 16 bytes, or the first ones of them."""
+        b = self.b
+        return b.insert(mve.LoadOp(buffer, b.value(at), mve.I8X16, first), hint).result
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def pair(self, row: Index, column: Index) -> None:
+        """Compute two neighbouring outputs, for all filters."""
+        self.some(row, column, PAIR)
+
+    def point(self, row: Index, column: Index) -> None:
+        """Compute one output, for all filters."""
+        self.some(row, column, 1)
+
+    def some(self, row: Index, column: Index, pixels: int) -> None:
+        """Compute some neighbouring outputs, for all filters."""
+        places = [self.grid.pitch * p for p in range(pixels)]
+
+        def block(filter: Index, count: int) -> None:
+            kept = self.sums(row, column, places, filter, count)
+            self.outputs.put(kept, filter, count, row, column, flat=self.is_flat)
+
+        self.layer.each_block(block, self.first_filter, self.filters)
+
+    def window(self, row: Index, column: Index) -> None:
+        """Compute one pooled output whose columns no padding cuts, two pixels at a time."""
+        self.pooled(row, column, PAIR)
+
+    def clipped_window(self, row: Index, column: Index) -> None:
+        """Compute one pooled output at any place."""
+        self.pooled(row, column, 1)
+
+    def pooled(self, row: Index, column: Index, width: int) -> None:
+        """Compute one pooled output, `width` pixels of its window at a time."""
+        assert self.pool is not None
+        b = self.b
+        ys, xs = self.pool.axes(self.rows.outputs, self.columns.outputs)
+        top, left = window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
+        columns = tap_range(b, xs, column) if width == 1 else (0, xs.kernel)
+        across = xs.dilation * self.grid.pitch
+
+        def block(filter: Index, count: int) -> None:
+            def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                y = b.add(top, b.mul(wy, ys.dilation), "cy")
+
+                def some(wx: Index, best: Sequence[SSAValue], pixels: int) -> list[SSAValue]:
+                    x = b.add(left, b.mul(wx, xs.dilation), "cx")
+                    places = [across * p for p in range(pixels)]
+                    kept = self.sums(y, x, places, filter, count)
+                    return self.outputs.greatest(best, kept)
+
+                if width == 1:
+                    return b.loop(*columns, lambda wx, s: some(wx, s, 1), best, hint="wx")
+                for wx in range(0, xs.kernel, width):
+                    best = some(wx, best, min(width, xs.kernel - wx))
+                return best
+
+            lowest = self.outputs.lowest(count)
+            rows = tap_range(b, ys, row)
+            found = b.loop(*rows, one_row, lowest, hint="wy", carry="best")
+            self.outputs.put(found, filter, count, row, column)
+
+        self.layer.each_block(block, self.first_filter, self.filters)

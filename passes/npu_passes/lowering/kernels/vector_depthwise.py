@@ -1,0 +1,222 @@
+"""Depthwise convolutions of i8 on a vector unit: eight channels at once, channels last.
+
+    %x = mve.load %ifm[%at] : memref<2048xi8, #npu.sram> -> vector<8xi16>
+    %w = mve.load %taps[%c] : memref<295xi8, #npu.flash> -> vector<8xi16>
+    %p = mve.mul %x, %w : vector<8xi16>
+
+A product of two bytes fits 16 bits, and so does the sum of the products of some taps if the
+magnitudes of their weights add up to less than 256. The taps are so put into groups, which hold for
+all channels; a group is summed up in 16 bits and then added to words (`mve.widen`): one vector of
+the even channels, one of the odd ones. The zero point is folded into the first values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import SSAValue
+
+from npu_dialect import mve
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.layer import Layer, wrapped
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.lowering.kernels.vector_starts import Classes, Starts
+from npu_passes.lowering.kernels.walk import visit
+from npu_passes.support.common import tap_range
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.conv_plan import interior
+from npu_plans.kernels.packing import PAIR
+
+EIGHT = 8
+"""Channels in a vector."""
+LARGEST = 255
+"""The most that the magnitudes of a group's weights add up to: 128 * 255 is below 2^15."""
+STRAIGHT = 25
+"""The most taps in straight-line code."""
+
+
+def groups_of(weights: NDArray[np.int8]) -> list[list[int]]:
+    """The taps of each group, for weights [taps, channels]; a tap goes into the first that fits."""
+    found: list[tuple[list[int], NDArray[np.int64]]] = []
+    for tap, row in enumerate(np.abs(weights.astype(np.int64))):
+        for number, (taps, total) in enumerate(found):
+            if (total + row).max() <= LARGEST:
+                found[number] = ([*taps, tap], total + row)
+                break
+        else:
+            found.append(([tap], row))
+    return [taps for taps, _ in found]
+
+
+def in_halves(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Values [..., channels], eight by eight the even ones before the odd ones, padded with 0."""
+    channels = values.shape[-1]
+    room = np.zeros((*values.shape[:-1], -(-channels // EIGHT) * EIGHT), values.dtype)
+    room[..., :channels] = values
+    pairs = room.reshape(*room.shape[:-1], -1, EIGHT // 2, 2)
+    return np.ascontiguousarray(np.swapaxes(pairs, -1, -2)).reshape(room.shape)
+
+
+class VectorDepthwiseKernel:
+    """Builds the loops of a depthwise convolution with one filter a channel."""
+
+    def __init__(self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs) -> None:
+        self.layer, self.grid, self.outputs = layer, grid, outputs
+        self.b: LoopBuilder = layer.b
+        self.rows, self.columns, self.channels = grid.rows, grid.columns, grid.channels
+        weights = layer.weights.reshape(self.channels, -1).transpose()
+        self.groups = groups_of(weights)
+        self.taps = layer.table("taps", np.append(weights.ravel(), np.zeros(EIGHT - 1, np.int8)))
+        self.patch = layer.vector(map)
+        self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
+        first = np.stack([layer.bias]) if self.starts.is_plain else self.starts.values
+        if self.starts.is_plain:
+            first = first - layer.zero_point * weights.astype(np.int64).sum(axis=0)
+        self.first = layer.table("starts", wrapped(in_halves(first).astype(np.int64).ravel()))
+        self.pitch = -(-self.channels // EIGHT) * EIGHT
+
+    @cached_property
+    def scales(self) -> SSAValue:
+        """The table of scales, the even channels of eight before the odd ones."""
+        scales = np.array(self.outputs.scaling.scales, np.float32)
+        return self.layer.table("scales", in_halves(scales))
+
+    def build(self) -> None:
+        """Build the loops over the outputs."""
+        spans = interior(self.rows, None), interior(self.columns, None)
+        visit(self.b, *spans, PAIR, self.pair, self.point)
+
+    def pair(self, row: Index, column: Index) -> None:
+        """Compute two neighbouring interior outputs, for all channels."""
+        self.some(row, column, PAIR, inside=True)
+
+    def point(self, row: Index, column: Index) -> None:
+        """Compute one output at any place, for all channels."""
+        self.some(row, column, 1, inside=not self.grid.is_padded)
+
+    def some(self, row: Index, column: Index, pixels: int, *, inside: bool) -> None:
+        """Compute some neighbouring outputs; `inside`: padding cuts none of their windows."""
+        b, whole = self.b, self.channels // EIGHT * EIGHT
+
+        def block(channel: Index, first: int | None) -> None:
+            base = b.add(self.grid.origin(b, row, column), channel)
+            sums = self.first_sums(row, column, channel, inside) * pixels
+            straight = inside and self.rows.kernel * self.columns.kernel <= STRAIGHT
+            if straight:
+                sums = self.straight(base, channel, sums, first)
+            else:
+                sums = self.looped((row, column), (base, channel), sums, first)
+            self.put(sums, channel, row, column, first)
+
+        def eight(channel: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            block(channel, None)
+            return ()
+
+        b.loop(0, whole, eight, step=EIGHT, hint="c")
+        if whole < self.channels:
+            block(whole, self.channels - whole)
+
+    def first_sums(self, row: Index, column: Index, channel: Index, inside: bool) -> list[SSAValue]:
+        """The first values of eight channels: of the even ones, then of the odd ones."""
+        b, place = self.b, channel
+        if not self.starts.is_plain:
+            rows, columns = self.starts.rows, self.starts.columns
+            pair = rows.inside[0] if inside else rows.number(b, row)
+            pair = b.mul(pair, len(columns.positions))
+            pair = b.add(pair, columns.inside[0] if inside else columns.number(b, column))
+            place = b.add(b.mul(pair, self.pitch), channel)
+        return [self.words(self.first, b.add(place, half)) for half in (0, EIGHT // 2)]
+
+    def words(self, table: SSAValue, at: Index) -> SSAValue:
+        """Four first values."""
+        return self.b.insert(mve.LoadOp(table, self.b.value(at), mve.I32X4), "acc").result
+
+    def product(self, at: Index, weights: SSAValue, first: int | None) -> SSAValue:
+        """The products of eight channels of a pixel."""
+        b = self.b
+        x = b.insert(mve.LoadOp(self.patch, b.value(at), mve.I16X8, first), "x").result
+        return b.insert(mve.MulOp(x, weights), "p").result
+
+    def weights(self, at: Index) -> SSAValue:
+        """The weights of eight channels; behind the last channel they may be any."""
+        return self.b.insert(mve.LoadOp(self.taps, self.b.value(at), mve.I16X8), "w").result
+
+    def added(self, sums: Sequence[SSAValue], part: SSAValue) -> list[SSAValue]:
+        """The sums of even and odd channels plus eight halves."""
+        b = self.b
+        halves = [b.insert(mve.WidenOp(part, top=top)).result for top in (False, True)]
+        pairs = zip(sums, halves, strict=True)
+        return [b.insert(mve.AddOp(total, each), "acc").result for total, each in pairs]
+
+    def straight(
+        self, base: Index, channel: Index, sums: Sequence[SSAValue], first: int | None
+    ) -> list[SSAValue]:
+        """Add all taps, group by group."""
+        b, found = self.b, list(sums)
+        pixels = len(found) // 2
+        for group in self.groups:
+            parts: list[SSAValue | None] = [None] * pixels
+            for tap in group:
+                ky, kx = divmod(tap, self.columns.kernel)
+                w = self.weights(b.add(channel, tap * self.channels))
+                for p in range(pixels):
+                    step = ky * self.grid.row_step + kx * self.grid.step + p * self.grid.pitch
+                    made, part = self.product(b.add(base, step), w, first), parts[p]
+                    parts[p] = made if part is None else b.insert(mve.AddOp(part, made)).result
+            for p, part in enumerate(parts):
+                assert part is not None
+                found[2 * p : 2 * p + 2] = self.added(found[2 * p : 2 * p + 2], part)
+        return found
+
+    def looped(
+        self,
+        place: tuple[Index, Index],
+        starts: tuple[Index, Index],
+        sums: Sequence[SSAValue],
+        first: int | None,
+    ) -> Sequence[SSAValue]:
+        """Add the taps that lie on the map, one by one."""
+        b, (base, channel) = self.b, starts
+        rows, columns = tap_range(b, self.rows, place[0]), tap_range(b, self.columns, place[1])
+
+        def one(ky: Index, kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at = b.add(b.add(base, b.mul(ky, self.grid.row_step)), b.mul(kx, self.grid.step))
+            tap = b.add(b.mul(ky, self.columns.kernel), kx)
+            w = self.weights(b.add(channel, b.mul(tap, self.channels)))
+            found: list[SSAValue] = []
+            for p in range(len(sums) // 2):
+                made = self.product(b.add(at, p * self.grid.pitch), w, first)
+                found += self.added(sums[2 * p : 2 * p + 2], made)
+            return found
+
+        def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.loop(*columns, lambda kx, s: one(ky, kx, s), sums, hint="kx", carry="acc")
+
+        return b.loop(*rows, one_row, sums, hint="ky", carry="acc")
+
+    def put(
+        self,
+        sums: Sequence[SSAValue],
+        channel: Index,
+        row: Index,
+        column: Index,
+        first: int | None,
+    ) -> None:
+        """Requantise and store the sums of some pixels."""
+        b, (pixel, line) = self.b, self.outputs.steps
+        place = b.add(b.mul(row, line), channel)
+        for p in range(len(sums) // 2):
+            words: list[SSAValue] = []
+            for half in (0, 1):
+                scales = self.outputs.splatted
+                if scales is None:
+                    at = b.value(b.add(channel, half * EIGHT // 2))
+                    scales = b.insert(mve.LoadOp(self.scales, at, mve.F32X4), "scales").result
+                words.append(self.outputs.rounded(sums[2 * p + half], scales))
+            found = b.insert(mve.NarrowOp(*words), "q").result
+            found = self.outputs.bounded(found, mve.I16X8)
+            at = b.value(b.add(place, b.mul(b.add(column, p), pixel)))
+            b.insert(mve.StoreOp(found, self.outputs.memory, at, first))

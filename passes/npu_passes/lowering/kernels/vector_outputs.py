@@ -1,0 +1,200 @@
+"""What becomes of the sums of a kernel with vectors: four are requantised and stored at once.
+
+    %v = mve.join %a, %b, %c, %d : vector<4xi32>
+    %s = mve.load %scales[%oc] : memref<16xf32, #npu.flash> -> vector<4xf32>
+    %f = mve.to_float %v : vector<4xi32> -> vector<4xf32>
+    %p = mve.mul %f, %s : vector<4xf32>
+    %q = mve.round %p : vector<4xf32> -> vector<4xi32>
+    // bounds, and the zero point
+    mve.store %q, %ofm[%at] : vector<4xi32>, memref<4096xi8, #npu.sram>
+
+The lanes are neighbouring channels. Each gets the bits of `Scaling.by_float`. Where the epilogue
+has more to do, the sums are stored one by one, as other kernels do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from npu_dialect import mve
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
+from npu_passes.buffers.choose_layouts import pixel_steps
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.support.integers import Scaling, element_of
+from npu_passes.support.loop_builder import Index, memref_type
+
+FOUR = 4
+"""Sums in a vector."""
+
+
+class Outputs(ABC):
+    """Keeps and stores the sums of some pixels, ordered by pixel, then by filter."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.layer, self.b = layer, layer.b
+
+    @staticmethod
+    def of(layer: Layer) -> Outputs:
+        """The outputs of a layer: vectors where its epilogue allows them."""
+        epilogue = layer.epilogue
+        plain = epilogue.sum is None and epilogue.table is None and layer.folding is None
+        scaling = epilogue.scaling if plain else None
+        steps = pixel_steps(memref_type(layer.out))
+        if scaling is None or scaling.fixed or scaling.divisor is not None or steps is None:
+            return SingleOutputs(layer)
+        if element_of(layer.out) not in BYTE_TYPES:
+            return SingleOutputs(layer)
+        return VectorOutputs(layer, scaling, steps)
+
+    @abstractmethod
+    def lowest(self, filters: int) -> list[SSAValue]:
+        """The first values of the maxima of one pixel."""
+
+    @abstractmethod
+    def kept(self, sums: Sequence[SSAValue], pixels: int) -> list[SSAValue]:
+        """The sums of some pixels, in the form in which they are kept."""
+
+    @abstractmethod
+    def greatest(self, best: Sequence[SSAValue], kept: Sequence[SSAValue]) -> list[SSAValue]:
+        """The maxima of one pixel, with what is kept of some more pixels."""
+
+    @abstractmethod
+    def put(
+        self,
+        kept: Sequence[SSAValue],
+        filter: Index,
+        filters: int,
+        row: Index,
+        column: Index,
+        *,
+        flat: bool = False,
+    ) -> None:
+        """Store what is kept of neighbouring pixels; `flat`: of all pixels as one row."""
+
+
+class SingleOutputs(Outputs):
+    """Stores the sums one by one."""
+
+    def lowest(self, filters: int) -> list[SSAValue]:
+        """See `Outputs`."""
+        return [self.layer.epilogue.lowest()] * filters
+
+    def kept(self, sums: Sequence[SSAValue], pixels: int) -> list[SSAValue]:
+        """See `Outputs`."""
+        return list(sums)
+
+    def greatest(self, best: Sequence[SSAValue], kept: Sequence[SSAValue]) -> list[SSAValue]:
+        """See `Outputs`."""
+        return list(self.layer.best(best, kept))
+
+    def put(
+        self,
+        kept: Sequence[SSAValue],
+        filter: Index,
+        filters: int,
+        row: Index,
+        column: Index,
+        *,
+        flat: bool = False,
+    ) -> None:
+        """See `Outputs`."""
+        self.layer.put(kept, filter, row, column, range(filters), flat=flat)
+
+
+class VectorOutputs(Outputs):
+    """Keeps a vector of four sums for each pixel; lanes without a filter repeat the last one."""
+
+    def __init__(self, layer: Layer, scaling: Scaling, steps: tuple[int, int]) -> None:
+        super().__init__(layer)
+        self.scaling, self.steps = scaling, steps
+        self.memory = layer.vector(layer.out)
+        self.known: dict[tuple[int, mve.Vector], SSAValue] = {}
+        self.scale: SSAValue | None = None
+
+    def splat(self, number: int, type_: mve.Vector = mve.I32X4) -> SSAValue:
+        """A vector of a known integer, computed in front of all loops."""
+        if (number, type_) not in self.known:
+            splat = mve.SplatOp(self.b.integer(number), type_)
+            self.known[number, type_] = self.b.hoist(splat, "vector")
+        return self.known[number, type_]
+
+    def lowest(self, filters: int) -> list[SSAValue]:
+        """See `Outputs`."""
+        return [self.splat(-(2**31))]
+
+    def kept(self, sums: Sequence[SSAValue], pixels: int) -> list[SSAValue]:
+        """See `Outputs`."""
+        filters = len(sums) // pixels
+        found: list[SSAValue] = []
+        for first in range(0, len(sums), filters):
+            four = [sums[first + min(lane, filters - 1)] for lane in range(FOUR)]
+            found.append(self.b.insert(mve.JoinOp(*four), "sums").result)
+        return found
+
+    def greatest(self, best: Sequence[SSAValue], kept: Sequence[SSAValue]) -> list[SSAValue]:
+        """See `Outputs`."""
+        (found,) = best
+        for each in kept:
+            found = self.b.insert(mve.MaxOp(found, each), "best").result
+        return [found]
+
+    @property
+    def splatted(self) -> SSAValue | None:
+        """The only scale in every lane; None if there is one for each channel."""
+        if self.scaling.tables:
+            return None
+        if self.scale is None:
+            number = self.b.real(self.scaling.scales[0])
+            self.scale = self.b.hoist(mve.SplatOp(number, mve.F32X4), "scales")
+        return self.scale
+
+    def scales(self, filter: Index, filters: int) -> SSAValue:
+        """The scales of some filters."""
+        if (same := self.splatted) is not None:
+            return same
+        first = None if filters == FOUR else filters
+        load = mve.LoadOp(self.scaling.tables[0], self.b.value(filter), mve.F32X4, first)
+        return self.b.insert(load, "scales").result
+
+    def rounded(self, sums: SSAValue, scales: SSAValue) -> SSAValue:
+        """Sums times scales, rounded."""
+        b = self.b
+        product = b.insert(mve.MulOp(b.insert(mve.ToFloatOp(sums)).result, scales)).result
+        return b.insert(mve.RoundOp(product)).result
+
+    def bounded(self, found: SSAValue, type_: mve.Vector = mve.I32X4) -> SSAValue:
+        """Rounded products within the bounds, plus the zero point."""
+        b, point = self.b, self.scaling.zero_point
+        low, high = (self.splat(bound - point, type_) for bound in self.scaling.bounds)
+        found = b.insert(mve.MinOp(b.insert(mve.MaxOp(found, low)).result, high)).result
+        if point:
+            found = b.insert(mve.AddOp(found, self.splat(point, type_)), "q").result
+        return found
+
+    def put(
+        self,
+        kept: Sequence[SSAValue],
+        filter: Index,
+        filters: int,
+        row: Index,
+        column: Index,
+        *,
+        flat: bool = False,
+    ) -> None:
+        """See `Outputs`."""
+        b, (pixel, line) = self.b, self.steps
+        scales, first = self.scales(filter, filters), None if filters == FOUR else filters
+        width = shape_of(self.layer.out)[3]
+        place = b.mul(column, pixel)
+        if line == pixel * width and not flat:
+            place = b.mul(b.add(b.mul(row, width), column), pixel)
+        elif not flat:
+            place = b.add(b.mul(row, line), place)
+        place = b.add(place, filter)
+        for number, sums in enumerate(kept):
+            at = b.value(b.add(place, number * pixel))
+            b.insert(mve.StoreOp(self.bounded(self.rounded(sums, scales)), self.memory, at, first))

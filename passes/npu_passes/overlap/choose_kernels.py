@@ -1,0 +1,156 @@
+"""`npu-choose-kernels`: give depthwise convolutions the memory for a faster kernel (on buffers).
+
+    npu.conv2d ins(%x, %w, %b : ...) outs(%y : ...) ... groups 8
+becomes
+    %s = sram.alloc : memref<702xi16, #npu.sram>
+    npu.conv2d ins(%x, %w, %b : ...) outs(%y : ...) scratch(%s : memref<702xi16, #npu.sram>) ...
+or, at the memory peak,
+    npu.conv2d ins(%x, %w, %b : ...) outs(%x : ...) scratch(%s : ...) ...
+
+Level of IR: layers on buffers without offsets, with channels last, for a core with dual
+multiply-accumulates. A layer with a working memory gathers the rows of one channel there, as 16-bit
+elements with their padding, and computes that channel before it reads the next. That takes fewer
+instructions than four channels at a time, as two taps are one product.
+
+The decision: whether there is room, and for how many rows. A layer gets a working memory only if it
+lives beside the other buffers of the layer below the memory peak, so no arena grows for it, or
+within `room` bytes. At the peak, the output may overwrite the input instead: the working memory
+then takes the place of the rows by which an output has to stay behind its input.
+
+Layers in loops, with a stride at which gathering takes more than it saves, or with few columns stay
+as they are. So do programs that are planned as another type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i16
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from npu_dialect.attributes import PLANNED_AS
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.sram import AllocOp
+from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
+from npu_passes.analysis.on_chip import functions, on_chip_values
+from npu_passes.analysis.peaks import least_bytes
+from npu_passes.graph.use_flash import Flash
+from npu_passes.lowering.kernels.convolution import can_have_lines, can_multiply_lines
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.support.common import LoopOptions
+from npu_passes.support.refuse import RefusingPass
+from npu_plans.kernels.line_plan import LinePlan
+
+
+@dataclass(frozen=True)
+class ChooseKernelsPass(RefusingPass):
+    """Give depthwise convolutions the memory for a faster kernel; see the module."""
+
+    name = "npu-choose-kernels"
+
+    flash: Flash | None = None
+    """The option of npu-lower-to-loops, which must get the same."""
+    room: int = 0
+    """Bytes that an arena may have even if it could do with fewer."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Choose function by function: first read all of it, then write."""
+        if PLANNED_AS.is_on(op):
+            return
+        options = LowerToLoopsPass(flash=self.flash).options(op)
+        for function in functions(op):
+            if isinstance(function, FuncOp) and any(on_chip_values(function, SramSpace())):
+                for choice in choices(lifetimes_of(function, SramSpace()), options, self.room):
+                    write(choice)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A layer that gets a working memory of some elements.
+
+    `merged`: the buffer that takes the place of another one, as the layer runs in place.
+    """
+
+    layer: Conv2dOp
+    elements: int
+    merged: tuple[SSAValue, SSAValue] | None = None
+
+
+def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choice]:
+    """The layers of a function for which there is room below the peak, or in `room` bytes."""
+    least, problem = least_bytes(lifetimes)
+    least = max(least, room)
+    found: list[Choice] = []
+    taken: set[SSAValue] = set()
+    for point, op in enumerate(lifetimes.ops):
+        if not isinstance(op, Conv2dOp) or op.parent_op() is not lifetimes.function:
+            continue
+        if not (op.scratch is None and can_have_lines(op) and can_multiply_lines(op, options)):
+            continue
+        if not LinePlan.pays(*op.axes()):
+            continue
+        live = sum(problem.buffers[each].size for each in problem.live_at(point))
+        if plan := LinePlan.chosen(*op.axes(), least - live):
+            found.append(Choice(op, plan.elements))
+            continue
+        merged = merged_buffers(op, point, lifetimes)
+        if merged is None or taken & {*merged}:
+            continue
+        size = next(each.size for each in lifetimes.buffers if each.value is merged[0])
+        free = max(least, live - size + behind(op)) - (live - size)
+        if plan := LinePlan.chosen(*op.axes(), free):
+            found.append(Choice(op, plan.elements, merged))
+            taken |= {*merged}
+    return found
+
+
+def behind(op: Conv2dOp) -> int:
+    """The bytes by which an output at least lies in front of its input if it may overwrite that.
+
+    The kernel without a working memory reads whole pixels of the rows above.
+    """
+    return Grid.of(op).line * op.axes()[0].before
+
+
+def merged_buffers(
+    op: Conv2dOp, point: int, lifetimes: Lifetimes
+) -> tuple[SSAValue, SSAValue] | None:
+    """The input and the output of a layer that may be one buffer: (the one that stays, the other).
+
+    Both are whole buffers of one type; the input dies in the layer, and the output begins there.
+    """
+    source, target = op.input, op.output
+    lives = {each.value: each for each in lifetimes.buffers}
+    before, behind_ = lives.get(source), lives.get(target)
+    if before is None or behind_ is None or source.type != target.type or op.residual is not None:
+        return None
+    if before.last != point or behind_.first != point or not op.could_gather_in_place:
+        return None
+    if isinstance(target.owner, AllocOp) and before.pin is None:
+        return source, target
+    if isinstance(source.owner, AllocOp) and isinstance(target, BlockArgument):
+        return target, source
+    return None
+
+
+def write(choice: Choice) -> None:
+    """Write a choice: a buffer in front of the layer, and one buffer in the place of two."""
+    layer = choice.layer
+    type_ = MemRefType(i16, [choice.elements], memory_space=SramSpace())
+    scratch = AllocOp(type_)
+    scratch.buffer.name_hint = "lines"
+    Rewriter.insert_op(scratch, InsertPoint.before(layer))
+    made = layer.with_scratch(scratch.buffer)
+    Rewriter.replace_op(layer, made)
+    if choice.merged is None:
+        return
+    stays, other = choice.merged
+    owner = other.owner
+    assert isinstance(owner, AllocOp)
+    other.replace_all_uses_with(stays)
+    Rewriter.erase_op(owner)

@@ -1,0 +1,182 @@
+"""The meaning of ops on vectors; a vector is a numpy array of its lanes, which nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from npu_dialect import mve
+from npu_dialect.interpreters.fused import fma
+from npu_dialect.interpreters.values import Array, dtype_of, wrapped
+from npu_dialect.mve.types import as_vector
+
+Meaning = Callable[..., Any]
+
+
+def lanes_type(type_: Attribute) -> np.dtype[Any]:
+    """The numpy type of the lanes of a vector."""
+    return dtype_of(as_vector(type_).element_type)
+
+
+def check_range(buffer: Array, index: int, count: int) -> None:
+    """Check that some elements lie inside a buffer.
+
+    Raises: InterpretationError if one does not.
+    """
+    if not 0 <= index <= buffer.size - count:
+        shape = list(buffer.shape)
+        raise InterpretationError(f"{count} lanes at {index} outside a buffer of shape {shape}")
+
+
+def load(op: mve.LoadOp) -> Meaning:
+    """How an op loads a vector."""
+    count, lanes, kind = op.count, op.lanes, lanes_type(op.result.type)
+
+    def loaded(buffer: Array, index: int) -> Array:
+        check_range(buffer, index, count)
+        found = np.zeros(lanes, kind)
+        found[:count] = buffer[index : index + count].astype(kind)
+        return found
+
+    return loaded
+
+
+def store(op: mve.StoreOp) -> Meaning:
+    """How an op stores a vector."""
+    count = op.count
+
+    def stored(value: Array, buffer: Array, index: int) -> None:
+        check_range(buffer, index, count)
+        if not buffer.flags.writeable:
+            raise InterpretationError("store to a constant")
+        buffer[index : index + count] = value[:count].astype(buffer.dtype)
+
+    return stored
+
+
+def mla_across(op: mve.MlaAcrossOp) -> Meaning:
+    """The sum of products, modulo 2^32."""
+
+    def summed(a: Array, b: Array, acc: int) -> int:
+        return wrapped(op.result.type, acc + int(a.astype(np.int64) @ b.astype(np.int64)))
+
+    return summed
+
+
+def splat(op: mve.SplatOp) -> Meaning:
+    """A number in every lane; an integer modulo the width of the lanes."""
+    lanes, kind = mve.lanes_of(op.result.type), lanes_type(op.result.type)
+    element = as_vector(op.result.type).element_type
+
+    def filled(x: Any) -> Array:
+        return np.full(lanes, x if kind == np.float32 else wrapped(element, x), kind)
+
+    return filled
+
+
+def widen(op: mve.WidenOp) -> Meaning:
+    """Every second lane of halves, as words."""
+    first = 0 if op.top is None else 1
+
+    def widened(x: Array) -> Array:
+        return x[first::2].astype(np.int32)
+
+    return widened
+
+
+def join(*words: int) -> Array:
+    """A vector of words."""
+    return np.array(words, np.int32)
+
+
+def narrow(even: Array, odd: Array) -> Array:
+    """Words as halves, saturated; `even` and `odd` are the lanes that they become."""
+    ends = np.iinfo(np.int16)
+    return np.clip(np.stack([even, odd], axis=1).ravel(), ends.min, ends.max).astype(np.int16)
+
+
+def to_float(x: Array) -> Array:
+    """Each integer as the nearest float."""
+    return x.astype(np.float32)
+
+
+def rounded(x: Array) -> Array:
+    """The nearest integers, ties to even, saturated to i32; 0 for NaN."""
+    ends = np.iinfo(np.int32)
+    whole = np.clip(np.rint(np.nan_to_num(x.astype(np.float64))), ends.min, ends.max)
+    return whole.astype(np.int32)
+
+
+def flushed(x: Array) -> Array:
+    """Floats of which the subnormal ones are zero, with their sign."""
+    if x.dtype != np.float32:
+        return x
+    return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)
+
+
+def lanewise(function: Callable[..., Array]) -> Meaning:
+    """A function of lanes, of integers that wrap around or of floats without subnormal ones."""
+
+    def computed(*operands: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return flushed(function(*map(flushed, operands)))
+
+    return computed
+
+
+SIMPLE: dict[type[Operation], Meaning] = {
+    mve.JoinOp: join,
+    mve.ToFloatOp: to_float,
+    mve.RoundOp: rounded,
+    mve.NarrowOp: narrow,
+    mve.AddOp: lanewise(np.add),
+    mve.MulOp: lanewise(np.multiply),
+    mve.MaxOp: np.maximum,
+    mve.MinOp: np.minimum,
+    mve.FmaOp: lanewise(fma),
+}
+"""Ops whose meaning does not depend on their types."""
+
+
+def vector_meaning(op: Operation) -> Meaning | None:
+    """The function of an op on vectors, of all its operands; None for another op."""
+    match op:
+        case mve.LoadOp():
+            return load(op)
+        case mve.StoreOp():
+            return store(op)
+        case mve.MlaAcrossOp():
+            return mla_across(op)
+        case mve.WidenOp():
+            return widen(op)
+        case mve.SplatOp():
+            return splat(op)
+        case _:
+            return SIMPLE.get(type(op))
+
+
+def run_vector(
+    _: Any, _interpreter: Interpreter, op: Operation, args: PythonValues
+) -> PythonValues:
+    """The interpreter's function for all ops of the dialect."""
+    meaning = vector_meaning(op)
+    assert meaning is not None
+    result = meaning(*args)
+    return (result,) if op.results else ()
+
+
+def vector_functions() -> InterpreterFunctions:
+    """The dialect mve, for xDSL's interpreter."""
+    members = {type_.__name__: impl(type_)(run_vector) for type_ in mve.MVE.operations}
+    return register_impls(type("MveFunctions", (InterpreterFunctions,), members))()

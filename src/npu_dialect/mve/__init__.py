@@ -1,0 +1,91 @@
+"""Arithmetic on vectors of 16 bytes: Arm's Helium instructions (MVE), with equal results elsewhere.
+
+    %x = mve.load %image[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
+    %w = mve.load %taps[%j] first 9 : memref<288xi8, #npu.flash> -> vector<16xi8>
+    %sum = mve.mla_across %x, %w, %acc : vector<16xi8>
+
+A vector has 16 lanes of 8 bits, 8 of 16 bits, or 4 of 32 bits, integers or f32. Lane 0 is the one
+with the lowest address in memory. Each op below names its instruction, whose operation is defined
+in chapter C2.4 of the Armv8-M Architecture Reference Manual (ARM DDI 0553). An op with `first`
+takes a VCTP besides, which makes the predicate.
+
+Every op has a version in portable C besides the instruction, so a module with these ops runs on any
+machine.
+"""
+
+from xdsl.ir import Dialect
+
+from npu_dialect.mve.arithmetic import (
+    AddOp,
+    BinaryOp,
+    FmaOp,
+    JoinOp,
+    MaxOp,
+    MinOp,
+    MlaAcrossOp,
+    MulOp,
+    NarrowOp,
+    RoundOp,
+    SplatOp,
+    ToFloatOp,
+    WidenOp,
+)
+from npu_dialect.mve.memory import LoadOp, StoreOp
+from npu_dialect.mve.types import (
+    F32X4,
+    I8X16,
+    I16X8,
+    I32X4,
+    VECTOR_BYTES,
+    VECTORS,
+    Vector,
+    lanes_of,
+)
+
+__all__ = [
+    "F32X4",
+    "I8X16",
+    "I16X8",
+    "I32X4",
+    "MVE",
+    "VECTORS",
+    "VECTOR_BYTES",
+    "AddOp",
+    "BinaryOp",
+    "FmaOp",
+    "JoinOp",
+    "LoadOp",
+    "MaxOp",
+    "MinOp",
+    "MlaAcrossOp",
+    "MulOp",
+    "NarrowOp",
+    "RoundOp",
+    "SplatOp",
+    "StoreOp",
+    "ToFloatOp",
+    "Vector",
+    "WidenOp",
+    "lanes_of",
+]
+
+MVE = Dialect(
+    "mve",
+    [
+        LoadOp,
+        StoreOp,
+        MlaAcrossOp,
+        SplatOp,
+        JoinOp,
+        ToFloatOp,
+        RoundOp,
+        AddOp,
+        MulOp,
+        MaxOp,
+        MinOp,
+        FmaOp,
+        WidenOp,
+        NarrowOp,
+    ],
+    [],
+)

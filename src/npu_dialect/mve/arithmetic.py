@@ -1,0 +1,309 @@
+"""Arithmetic on vectors: ops of one instruction, without effects."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+from xdsl.dialects.builtin import Float32Type, IntegerType, UnitAttr, VectorType, f32, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.mve.types import F32X4, I16X8, I32X4, INTEGERS, VECTORS, Vector, check
+
+
+@irdl_op_definition
+class MlaAcrossOp(IRDLOperation):
+    """VMLADAVA: acc plus the products of all lanes of two vectors of integers, modulo 2^32.
+
+    ```mlir
+    %sum = mve.mla_across %x, %w, %acc : vector<16xi8>
+    ```
+    """
+
+    name = "mve.mla_across"
+
+    T: ClassVar = VarConstraint("T", base(VectorType))
+
+    a = operand_def(T)
+    b = operand_def(T)
+    acc = operand_def(i32)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($a)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue) -> None:
+        super().__init__(operands=[a, b, acc], result_types=[i32])
+
+    def verify_(self) -> None:
+        """The vectors have integers."""
+        check(self.a.type, INTEGERS)
+
+
+@irdl_op_definition
+class SplatOp(IRDLOperation):
+    """VDUP: a vector of which every lane is a number; of an i32, the lowest bits.
+
+    ```mlir
+    %v = mve.splat %x : i32 -> vector<16xi8>
+    %s = mve.splat %scale : f32 -> vector<4xf32>
+    ```
+    """
+
+    name = "mve.splat"
+
+    x = operand_def(IntegerType | Float32Type)
+    result = result_def(VectorType)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+
+    def __init__(self, x: SSAValue, type_: Attribute) -> None:
+        super().__init__(operands=[x], result_types=[type_])
+
+    def verify_(self) -> None:
+        """The number is an f32 for lanes of f32, else an i32."""
+        check(self.result.type)
+        wanted = f32 if self.result.type == F32X4 else i32
+        if self.x.type != wanted:
+            raise VerifyException(f"expected {wanted} for {self.result.type}, got {self.x.type}")
+
+
+@irdl_op_definition
+class JoinOp(IRDLOperation):
+    """VMOV, twice: a vector of four words; the first one is lane 0.
+
+    ```mlir
+    %v = mve.join %a, %b, %c, %d : vector<4xi32>
+    ```
+    """
+
+    name = "mve.join"
+
+    a = operand_def(i32)
+    b = operand_def(i32)
+    c = operand_def(i32)
+    d = operand_def(i32)
+    result = result_def(I32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $c `,` $d attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, c: SSAValue, d: SSAValue) -> None:
+        super().__init__(operands=[a, b, c, d], result_types=[I32X4])
+
+
+@irdl_op_definition
+class ToFloatOp(IRDLOperation):
+    """VCVT.F32.S32: each integer as the nearest float, ties to even.
+
+    ```mlir
+    %f = mve.to_float %v : vector<4xi32> -> vector<4xf32>
+    ```
+    """
+
+    name = "mve.to_float"
+
+    x = operand_def(I32X4)
+    result = result_def(F32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+
+    def __init__(self, x: SSAValue) -> None:
+        super().__init__(operands=[x], result_types=[F32X4])
+
+
+@irdl_op_definition
+class RoundOp(IRDLOperation):
+    """VCVTN.S32.F32: each float as the nearest integer, as `dsp.round` does.
+
+    Ties go to even, results are saturated to i32, and NaN becomes 0.
+
+    ```mlir
+    %q = mve.round %f : vector<4xf32> -> vector<4xi32>
+    ```
+    """
+
+    name = "mve.round"
+
+    x = operand_def(F32X4)
+    result = result_def(I32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+
+    def __init__(self, x: SSAValue) -> None:
+        super().__init__(operands=[x], result_types=[I32X4])
+
+
+class BinaryOp(IRDLOperation, abc.ABC):
+    """An op on the lanes of two vectors, lane by lane."""
+
+    T: ClassVar = VarConstraint("T", base(VectorType))
+    KNOWN: ClassVar[tuple[Vector, ...]] = VECTORS
+
+    a = operand_def(T)
+    b = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue) -> None:
+        super().__init__(operands=[a, b], result_types=[a.type])
+
+    def verify_(self) -> None:
+        """The vectors have lanes that the instruction computes with."""
+        check(self.result.type, self.KNOWN)
+
+
+@irdl_op_definition
+class AddOp(BinaryOp):
+    """VADD: sums; those of integers wrap around, and a subnormal float counts as zero.
+
+    ```mlir
+    %s = mve.add %a, %b : vector<4xi32>
+    ```
+    """
+
+    name = "mve.add"
+
+
+@irdl_op_definition
+class MulOp(BinaryOp):
+    """VMUL: products; those of integers wrap around, and a subnormal float counts as zero.
+
+    ```mlir
+    %p = mve.mul %a, %b : vector<4xf32>
+    ```
+    """
+
+    name = "mve.mul"
+
+
+@irdl_op_definition
+class MaxOp(BinaryOp):
+    """VMAX: the greater one of two signed integers.
+
+    ```mlir
+    %m = mve.max %a, %b : vector<4xi32>
+    ```
+    """
+
+    name = "mve.max"
+    KNOWN: ClassVar[tuple[Vector, ...]] = INTEGERS
+
+
+@irdl_op_definition
+class MinOp(BinaryOp):
+    """VMIN: the smaller one of two signed integers.
+
+    ```mlir
+    %m = mve.min %a, %b : vector<4xi32>
+    ```
+    """
+
+    name = "mve.min"
+    KNOWN: ClassVar[tuple[Vector, ...]] = INTEGERS
+
+
+@irdl_op_definition
+class FmaOp(IRDLOperation):
+    """VFMA: acc + a * b of floats, rounded once; a subnormal float counts as zero.
+
+    ```mlir
+    %s = mve.fma %a, %b, %acc : vector<4xf32>
+    ```
+    """
+
+    name = "mve.fma"
+
+    a = operand_def(F32X4)
+    b = operand_def(F32X4)
+    acc = operand_def(F32X4)
+    result = result_def(F32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue) -> None:
+        super().__init__(operands=[a, b, acc], result_types=[F32X4])
+
+
+@irdl_op_definition
+class WidenOp(IRDLOperation):
+    """VMOVLB, VMOVLT: the even lanes (`bottom`) or odd lanes (`top`) of halves, as words.
+
+    ```mlir
+    %even = mve.widen %h bottom : vector<8xi16> -> vector<4xi32>
+    %odd = mve.widen %h top : vector<8xi16> -> vector<4xi32>
+    ```
+    """
+
+    name = "mve.widen"
+
+    x = operand_def(I16X8)
+    top = opt_prop_def(UnitAttr)
+    bottom = opt_prop_def(UnitAttr)
+    result = result_def(I32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$x (`top` $top^)? (`bottom` $bottom^)? attr-dict `:` type($x) `->` type($result)"
+    )
+
+    def __init__(self, x: SSAValue, *, top: bool = False) -> None:
+        super().__init__(
+            operands=[x],
+            result_types=[I32X4],
+            properties={"top" if top else "bottom": UnitAttr()},
+        )
+
+    def verify_(self) -> None:
+        """One of the two sides is chosen."""
+        if (self.top is None) == (self.bottom is None):
+            raise VerifyException("expected top or bottom")
+
+
+@irdl_op_definition
+class NarrowOp(IRDLOperation):
+    """VQMOVNB, then VQMOVNT: words as halves, saturated; the first ones are the even lanes.
+
+    ```mlir
+    %h = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
+    ```
+    """
+
+    name = "mve.narrow"
+
+    even = operand_def(I32X4)
+    odd = operand_def(I32X4)
+    result = result_def(I16X8)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$even `,` $odd attr-dict `:` type($even) `->` type($result)"
+
+    def __init__(self, even: SSAValue, odd: SSAValue) -> None:
+        super().__init__(operands=[even, odd], result_types=[I16X8])

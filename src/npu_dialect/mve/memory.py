@@ -1,0 +1,164 @@
+"""Loads and stores of vectors in buffers, of all lanes or of the first ones."""
+
+from __future__ import annotations
+
+import abc
+
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    VectorType,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from npu_dialect.mve.types import as_vector, check, lanes_of
+from npu_dialect.npu.maps import is_buffer_type
+
+
+def fits(memory: Attribute, lane: Attribute) -> bool:
+    """Whether elements in memory become lanes of a vector, or are made of them.
+
+    They have the type of the lanes, or are narrower integers. Bytes may be unsigned.
+    """
+    if memory == f32 or lane == f32:
+        return memory == lane
+    if not isa(memory, IntegerType) or not isa(lane, IntegerType):
+        return False
+    unsigned = memory.signedness.data == Signedness.UNSIGNED
+    known = memory.width.data == 8 if unsigned else memory.width.data in (8, 16, 32)
+    return known and memory.width.data <= lane.width.data
+
+
+class AccessOp(IRDLOperation, abc.ABC):
+    """An op that loads or stores a vector."""
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    first = opt_prop_def(IntegerAttr.constr(i64))
+
+    @property
+    @abc.abstractmethod
+    def vector(self) -> SSAValue[Attribute]:
+        """The vector."""
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of the vector."""
+        type_: Attribute = self.vector.type
+        return lanes_of(type_)
+
+    @property
+    def count(self) -> int:
+        """How many elements are loaded or stored."""
+        return self.lanes if self.first is None else self.first.value.data
+
+    def verify_(self) -> None:
+        """The buffer has one axis without gaps, and elements that fit the lanes."""
+        check(self.vector.type)
+        type_ = self.memref.type
+        assert is_buffer_type(type_)
+        lane = as_vector(self.vector.type).element_type
+        if not fits(type_.element_type, lane):
+            raise VerifyException(
+                f"expected elements of {lane}, or narrower integers, in memory, got {type_}"
+            )
+        shape, strides = type_.get_shape(), type_.get_strides()
+        if len(shape) != 1 or strides is None or tuple(strides) != (1,):
+            raise VerifyException(f"expected one axis without gaps, got {type_}")
+        lanes = self.lanes
+        if not 1 <= self.count <= lanes:
+            raise VerifyException(f"expected 1 to {lanes} lanes, got {self.count}")
+        if 0 <= shape[0] < self.count:
+            raise VerifyException(f"expected at least {self.count} elements, got {type_}")
+
+
+def first_of(count: int | None) -> IntegerAttr[IntegerType] | None:
+    """The property `first` for a number of lanes; None for all lanes."""
+    return None if count is None else IntegerAttr(count, i64)
+
+
+@irdl_op_definition
+class LoadOp(AccessOp):
+    """VLDRB, VLDRH, VLDRW: loads elements into the lanes of a vector.
+
+    Elements narrower than the lanes are extended, with their sign unless they are ui8. With
+    `first`, only so many elements are read, and the other lanes are zero.
+
+    ```mlir
+    %x = mve.load %image[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
+    %y = mve.load %image[%i] first 3 : memref<64xi8, #npu.sram> -> vector<4xi32>
+    ```
+    """
+
+    name = "mve.load"
+
+    result = result_def(VectorType)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$memref `[` $index `]` (`first` $first^)? attr-dict `:` type($memref) `->` type($result)"
+    )
+
+    def __init__(
+        self, memref: SSAValue, index: SSAValue, type_: Attribute, first: int | None = None
+    ) -> None:
+        super().__init__(
+            operands=[memref, index], result_types=[type_], properties={"first": first_of(first)}
+        )
+
+    @property
+    def vector(self) -> SSAValue[Attribute]:
+        """The vector that is loaded."""
+        return self.result
+
+
+@irdl_op_definition
+class StoreOp(AccessOp):
+    """VSTRB, VSTRH, VSTRW: stores the lanes of a vector.
+
+    Of lanes wider than the elements, the lowest bits are stored. With `first`, only so many lanes
+    are stored.
+
+    ```mlir
+    mve.store %v, %out[%i] : vector<4xi32>, memref<64xi8, #npu.sram>
+    mve.store %v, %out[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
+    ```
+    """
+
+    name = "mve.store"
+
+    value = operand_def(VectorType)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `,` $memref `[` $index `]` (`first` $first^)? attr-dict "
+        "`:` type($value) `,` type($memref)"
+    )
+
+    def __init__(
+        self, value: SSAValue, memref: SSAValue, index: SSAValue, first: int | None = None
+    ) -> None:
+        super().__init__(operands=[value, memref, index], properties={"first": first_of(first)})
+
+    @property
+    def vector(self) -> SSAValue[Attribute]:
+        """The vector that is stored."""
+        return self.value

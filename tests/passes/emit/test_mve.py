@@ -1,0 +1,62 @@
+"""Emitted C with the mve dialect: plain C, and Helium on the emulated Cortex-M55, against numpy."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.c_harness import run_c, write_files
+from helpers.emulated import require
+from helpers.mve_program import OUTPUTS, Case, expected, program, sizes
+from helpers.parsing import emit_text
+from npu_tools.verifying.emulators import run_on
+from npu_tools.verifying.emulators.build import compiler_of
+
+FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wcast-qual")
+NAMES = tuple(name for name, _, _ in sizes())[-len(OUTPUTS) :]
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_plain_c_computes_what_numpy_does(language: str) -> None:
+    case = Case.of(seed=1)
+    wanted = expected(case)
+    found = run_c(
+        emit_text(program(), "vectors"),
+        "vectors",
+        case.arrays,
+        [array.shape for array in wanted],
+        output_types=[array.dtype.name for array in wanted],
+        language=language,
+    )
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_helium_computes_what_numpy_does(tmp_path: Path) -> None:
+    require("cortex-m55")
+    case = Case.of(seed=2)
+    write_files(tmp_path, emit_text(program(), "vectors"), "vectors")
+    inputs = {f"x{number}": array for number, array in enumerate(case.arrays)}
+    (run,) = run_on("cortex-m55", tmp_path / "vectors.c", [inputs], timeout=60).runs
+    for name, wanted in zip(NAMES, expected(case), strict=True):
+        np.testing.assert_array_equal(run.outputs[name], wanted)
+
+
+def test_an_instruction_for_each_op(tmp_path: Path) -> None:
+    require("cortex-m55")
+    write_files(tmp_path, emit_text(program(), "k"), "k")
+    compiler, machine = compiler_of("cortex-m55")
+    command = [compiler, *machine, *FLAGS, "-O2", "-S", "-o", "-", "k.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    used = set(re.findall(r"^\s+(v\S+)\s", done.stdout, re.MULTILINE))
+    assert used >= {
+        *("vldrb.8", "vldrb.s16", "vldrb.s32", "vldrb.u16", "vldrb.u32", "vldrbt.8", "vldrh.s32"),
+        *("vstrb.8", "vstrb.32", "vstrbt.32", "vmladava.s8", "vmladava.s16", "vmladava.s32"),
+        *("vdup.8", "vdup.16", "vdup.32", "vadd.i8", "vadd.f32", "vmul.i16", "vmul.f32"),
+        *("vmax.s8", "vmin.s32", "vcvt.f32.s32", "vcvtn.s32.f32", "vfma.f32"),
+    }
