@@ -1,7 +1,7 @@
 """Memory and instructions of compiled networks on emulated microcontrollers.
 
     python bench/mcu.py [MODEL.onnx ...] [--target NAME ...] [--io int8] [--requantize fixed]
-                        [--flash fast|small] [--layers]
+                        [--flash fast|small] [--flash-bytes N] [--layers]
 
 Each model is compiled with npu-compile, built with -O2 and with -O3, and run under QEMU on seeded
 random numbers. The table shows the build that executes fewer instructions; with --flash small only
@@ -311,11 +311,13 @@ def main() -> int:
     parser.add_argument("--io", choices=("model", "int8"), default="model")
     parser.add_argument("--requantize", choices=("float", "fixed"))
     parser.add_argument("--flash", choices=("fast", "small"), help="as for npu-compile")
+    parser.add_argument("--flash-bytes", metavar="N", help="as for npu-compile")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")
     arguments = parser.parse_args()
     more = ["--io", arguments.io]
     more += ["--requantize", arguments.requantize] if arguments.requantize else []
     more += ["--flash", arguments.flash] if arguments.flash else []
+    more += ["--flash-bytes", arguments.flash_bytes] if arguments.flash_bytes else []
     good = True
     for model in arguments.models:
         print(f"{model.name}: bytes, and instructions of one inference")

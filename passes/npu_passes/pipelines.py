@@ -38,7 +38,7 @@ def road(
         fusion,
         "npu-bufferize",
         concat,
-        "npu-choose-kernels,npu-overlay-maps" if overlays else "",
+        "npu-choose-kernels,npu-choose-flash,npu-overlay-maps" if overlays else "",
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
         "npu-turn-layers" if overlays else "",
         "npu-outline-layers",

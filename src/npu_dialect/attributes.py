@@ -125,12 +125,21 @@ TARGET = Key(
 )
 FLASH = Key(
     "npu.flash",
-    (Place.PROGRAM_MODULE,),
+    (Place.PROGRAM_MODULE, Place.LAYER),
     TEXT,
     "whether kernels are chosen to be fast or to be small in flash",
+    writers="npu-use-flash on the module, npu-choose-flash on layers",
+    readers="npu-choose-flash, npu-choose-kernels, npu-overlay-maps, npu-lower-to-loops",
+    absent="a layer: as the module; the module: fast",
+)
+FLASH_BYTES = Key(
+    "npu.flash_bytes",
+    (Place.PROGRAM_MODULE,),
+    INT,
+    "the most bytes of flash that constants may take",
     writers="npu-use-flash",
-    readers="npu-lower-to-loops",
-    absent="fast",
+    readers="npu-choose-flash, npu-compile",
+    absent="the flash of the machine",
 )
 PLANNED_AS = Key(
     "npu.planned_as",

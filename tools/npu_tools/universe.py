@@ -34,6 +34,7 @@ PASSES = {
     "npu-concat-in-place": "npu_passes.buffers.concat_in_place:ConcatInPlacePass",
     "npu-detect-modules": "npu_passes.modules.detect_modules:DetectModulesPass",
     "npu-check-overlays": "npu_passes.overlap.check_overlays:CheckOverlaysPass",
+    "npu-choose-flash": "npu_passes.overlap.choose_flash:ChooseFlashPass",
     "npu-choose-kernels": "npu_passes.overlap.choose_kernels:ChooseKernelsPass",
     "npu-double-buffer": "npu_passes.overlap.double_buffer:DoubleBufferPass",
     "npu-estimate-time": "npu_passes.overlap.estimate_time:EstimateTimePass",

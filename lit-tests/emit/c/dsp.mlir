@@ -22,8 +22,7 @@
 // CHECK-NEXT:      sum = npu_dsp_smlad(npu_dsp_sxtb16(x), npu_dsp_sxtb16(v), sum);
 // CHECK-NEXT:      const int32_t late = npu_dsp_sxtb16_ror8(x);
 // CHECK-NEXT:      const int8_t byte = f_w[i];
-// CHECK-NEXT:      const int32_t product = (int32_t)((uint32_t)x * (uint32_t)v);
-// CHECK-NEXT:      NPU_KEEP_ORDER();
+// CHECK-NEXT:      const int32_t product = (int32_t)((uint32_t)x * (uint32_t)v); NPU_KEEP_ORDER();
 // CHECK-NEXT:      npu_dsp_store_word(&m[i], product);
 // CHECK-NEXT:      sum = npu_dsp_smlabt(late, (int32_t)byte, sum);
 // CHECK-NEXT:  }

@@ -20,7 +20,7 @@ straight-line code.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.context import Context
@@ -28,7 +28,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i16, i32
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect.attributes import BACKWARDS
+from npu_dialect.attributes import BACKWARDS, FLASH
 from npu_dialect.npu import (
     AddOp,
     AvgPool2dOp,
@@ -191,7 +191,7 @@ class LowerToLoopsPass(RefusingPass):
     """The most multiply-accumulates in straight-line code."""
     flash: Flash | None = None
     """`fast`: 8-bit weights may be stored as 16 bits to save instructions. `small`: they may not.
-    Default: `npu.flash` of the module, else `fast`."""
+    Default: `npu.flash` of the module, else `fast`. `npu.flash` of a layer comes first."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """See the module's docstring."""
@@ -200,7 +200,7 @@ class LowerToLoopsPass(RefusingPass):
         for layer in layers:
             reject(layer)
         for layer in layers:
-            lower_layer(layer, options)
+            lower_layer(layer, options_of(layer, options))
         for copy in [each for each in walk_kind(op, memref.CopyOp) if moves_rows(each)]:
             lower_copy(LoopBuilder(copy), copy, words="dsp" in options.features)
             copy.detach()
@@ -224,6 +224,13 @@ class LowerToLoopsPass(RefusingPass):
         features = machine.features if machine else ()
         flash = self.flash or flash_of(op)
         return LoopOptions(registers, self.unroll, features, flash, symbol_users(walk(op)))
+
+
+def options_of(layer: LayerOp, options: LoopOptions) -> LoopOptions:
+    """The options for one layer, which may say itself if it is fast or small."""
+    if not FLASH.is_on(layer):
+        return options
+    return replace(options, flash=flash_of(layer))
 
 
 def reject(layer: LayerOp) -> None:

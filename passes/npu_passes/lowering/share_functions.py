@@ -236,7 +236,7 @@ class ShareFunctionsPass(RefusingPass):
 
     name = "npu-share-functions"
 
-    scalars: int = 4
+    scalars: int = 8
     """The most i32 and f32 constants that may differ and become arguments."""
     before_lowering: bool = False
     """Leave functions alone to which a call passes constant integers."""

@@ -41,7 +41,7 @@ from npu_passes.analysis.peaks import least_bytes
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.kernels.convolution import can_have_lines, can_multiply_lines
 from npu_passes.lowering.kernels.grid import Grid
-from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass, options_of
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.line_plan import LinePlan
@@ -90,7 +90,8 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choic
     for point, op in enumerate(lifetimes.ops):
         if not isinstance(op, Conv2dOp) or op.parent_op() is not lifetimes.function:
             continue
-        if not (op.scratch is None and can_have_lines(op) and can_multiply_lines(op, options)):
+        own = options_of(op, options)
+        if not (op.scratch is None and can_have_lines(op) and can_multiply_lines(op, own)):
             continue
         if not LinePlan.pays(*op.axes()):
             continue

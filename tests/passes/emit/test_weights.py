@@ -13,6 +13,7 @@ from xdsl.dialects.memref import GlobalOp
 from helpers.c_harness import run_c
 from helpers.parsing import parse
 from npu_passes.emit.c import CFiles, emit
+from npu_passes.emit.c.weights import PER_LONG_LINE
 
 COUNT = 4096
 BITS = np.random.default_rng(0).integers(0, 2**32, COUNT - 6, np.uint32)
@@ -73,7 +74,7 @@ def test_bit_for_bit(element: str, where: Literal["c", "bin"]) -> None:
 
 def test_decimals_are_short() -> None:
     files = copy_of_weights("f32", np.full(COUNT, np.float32(0.1)), "c")
-    assert "    0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f,\n" in files.source
+    assert f"    {', '.join(['0.1f'] * PER_LONG_LINE)},\n" in files.source
 
 
 def test_tensors_in_a_file_are_aligned() -> None:

@@ -208,10 +208,18 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
         help="how integers change scales: fixed needs no floats and differs from float by at "
         "most 1 (default: as the model's operators do)",
     )
-    add(
+    flash = parser.add_mutually_exclusive_group()
+    flash.add_argument(
         "--flash",
         choices=("fast", "small"),
-        help="fast: 8-bit weights are stored as 16 bits if that saves instructions (default)",
+        help="fast: 8-bit weights are stored as 16 bits if that saves instructions (default, for "
+        "all layers that the flash has room for)",
+    )
+    flash.add_argument(
+        "--flash-bytes",
+        type=positive,
+        metavar="N",
+        help="the most bytes of constants; the layers are fast that save the most instructions",
     )
 
 
@@ -350,6 +358,7 @@ def job_of(options: argparse.Namespace) -> Job:
         io=options.io,
         requantize=options.requantize,
         flash=options.flash,
+        flash_bytes=options.flash_bytes,
         keep_state=tuple(options.keep_state),
         stream_input=options.stream_input,
         input_dims=parse_input_dims(options.input_dim),

@@ -84,6 +84,8 @@ class Job:
     io: Literal["model", "int8"] = "model"
     requantize: Literal["float", "fixed"] | None = None
     flash: Flash | None = None
+    flash_bytes: int | None = None
+    """The most bytes of constants; the machine's flash if there is no such limit."""
     keep_state: tuple[str, ...] = ()
     """What becomes state between runs: `INPUT=OUTPUT`, or names of recurrent nodes."""
     stream_input: bool = False
@@ -183,7 +185,7 @@ def take_the_road(job: Job) -> Compiled:
         progress.line.clear()
     report = measurements.report or report_of(module)  # raises: nothing was planned
     report = replace(report, stored_bytes=parameter_bytes(module))
-    check_flash(report, machine)
+    check_flash(report, machine, job.flash_bytes)
     report = replace(report, memory=replace(report.memory, **baselines))
     has_microcode = any(op.name == PROGRAM_OP for op in walk(module))
     if has_microcode:
@@ -249,18 +251,23 @@ def prepare(module: ModuleOp, job: Job) -> None:
         from npu_passes.graph.requantize_mode import RequantizeModePass
 
         RequantizeModePass(job.requantize).apply(context(), module)
-    if job.flash is not None:
+    if job.flash is not None or job.flash_bytes is not None:
         from npu_passes.graph.use_flash import UseFlashPass
 
-        UseFlashPass(job.flash).apply(context(), module)
+        UseFlashPass(job.flash, job.flash_bytes).apply(context(), module)
 
 
-def check_flash(report: Report, machine: Machine) -> None:
-    """Check that the weights fit into the machine's flash.
+def check_flash(report: Report, machine: Machine, limit: int | None) -> None:
+    """Check that the weights fit into the machine's flash, and into a limit of bytes.
 
     Raises: UserError if they do not; it names the bytes that are needed and available.
     """
     needed = max(report.weights_bytes, report.stored_bytes or 0)
+    if limit is not None and needed > limit <= machine.flash_bytes:
+        raise UserError(
+            f"{report.model}: {needed} bytes of flash needed for the constants, {limit} allowed: "
+            "expected a larger --flash-bytes, or --flash small"
+        )
     if needed > machine.flash_bytes:
         raise UserError(
             f"{report.model}: {needed} bytes of flash needed for the weights, "

@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline
@@ -125,6 +126,9 @@ def accepts(hint: Any, values: tuple[Any, ...]) -> bool:
 
 def expected(hint: Any) -> str:
     """The type hint of an option, in words for a message."""
+    choices = [each for each in get_args(hint) if each is not NoneType]
+    if get_origin(hint) in (Union, UnionType) and len(choices) == 1:
+        return expected(choices[0])
     if get_origin(hint) is Literal:
         return f"one of {', '.join(str(choice) for choice in get_args(hint))}"
     return type_repr(hint)

@@ -1,4 +1,4 @@
-// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-share-functions)' > "%t.after"
+// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-share-functions{scalars=4})' > "%t.after"
 // RUN: npu-opt %s | diff - "%t.after"
 // RUN: filecheck %s --input-file "%t.after"
 

@@ -91,6 +91,15 @@ class Body:
         """Print one line."""
         self.lines.append("    " * self.depth + text)
 
+    def add_to_line(self, text: str) -> None:
+        """Print a short statement behind the last one, on its line if there is one in the block."""
+        last = self.lines[-1] if self.lines else ""
+        spaces = len(last) - len(last.lstrip(" "))
+        if last.endswith(";") and spaces == 4 * self.depth:
+            self.lines[-1] = f"{last} {text}"
+        else:
+            self.line(text)
+
     @contextmanager
     def indented(self) -> Generator[None]:
         """Print inside of braces: one level deeper, in a scope of its own."""

@@ -48,4 +48,4 @@ def print_store_word(body: Body, op: dsp.StoreWordOp) -> None:
 def print_keep_order(body: Body, op: dsp.KeepOrderOp) -> None:
     """Print all waiting values, then the macro that keeps compilers from moving memory accesses."""
     body.flush()
-    body.line(f"{use_macro(body.unit, KEEP_ORDER)}();")
+    body.add_to_line(f"{use_macro(body.unit, KEEP_ORDER)}();")

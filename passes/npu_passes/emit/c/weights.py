@@ -18,7 +18,11 @@ from npu_passes.emit.c.program import Program, Weights
 from npu_passes.emit.c.types import INTEGERS, bytes_of, element_type, integer_literal, shape_text
 
 PER_LINE = 8
-"""The numbers on a line."""
+"""The numbers on a line of a small array, which people read."""
+SMALL = 64
+"""The most numbers in a small array."""
+PER_LONG_LINE = 100
+"""The numbers on a line of other arrays."""
 CHUNK = 1 << 16
 """The numbers that are turned into text at once."""
 
@@ -54,14 +58,15 @@ def definition(program: Program, weights: Weights) -> Iterator[str]:
     yield f"static const {ctype.name} {name} {program.macros.section} = {{\n"
     if not array.size:
         yield "    0,\n"
+    per_line = PER_LINE if array.size <= SMALL else PER_LONG_LINE
     for start in range(0, array.size, CHUNK):
-        yield lines(literals(array[start : start + CHUNK]))
+        yield lines(literals(array[start : start + CHUNK]), per_line)
     yield "};\n"
 
 
-def lines(numbers: list[str]) -> str:
-    """The text of some numbers, `PER_LINE` on each line."""
-    rows = (numbers[start : start + PER_LINE] for start in range(0, len(numbers), PER_LINE))
+def lines(numbers: list[str], per_line: int) -> str:
+    """The text of some numbers, `per_line` on each line."""
+    rows = (numbers[start : start + per_line] for start in range(0, len(numbers), per_line))
     return "".join(f"    {', '.join(row)},\n" for row in rows)
 
 
