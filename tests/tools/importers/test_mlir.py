@@ -182,7 +182,7 @@ def test_networks_compute_what_their_onnx_form_computes(
         assert relative_error(got, want) <= 1e-5
 
 
-INT8 = {"lenet5": 1340, "cifar10": 5760, "resnet8": 18944, "ds_cnn": 8640, "mobilenet_v1": 28032}
+INT8 = {"lenet5": 1340, "cifar10": 5760, "resnet8": 18944, "ds_cnn": 8244, "mobilenet_v1": 28032}
 """The bytes of arena of int8 networks in the pipeline `default`."""
 
 
