@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import onnx
@@ -132,21 +132,27 @@ class Run:
         return self.layers[index].macs
 
 
-def compiled(model: onnx.ModelProto, pipeline: str, folder: Path) -> tuple[Any, Interface]:
+Ports = Literal["model", "int8"]
+"""The option --io of npu-compile."""
+
+
+def compiled(
+    model: onnx.ModelProto, pipeline: str, folder: Path, io: Ports
+) -> tuple[Any, Interface]:
     """The files of a network in a folder; returns the report and the interface of the C."""
     path = folder / "layer.onnx"
     path.write_bytes(model.SerializeToString())
-    found = compile_model(Job(path, TARGET, prefix="layer", pipeline=pipeline))
+    found = compile_model(Job(path, TARGET, prefix="layer", pipeline=pipeline, io=io))
     for name, content in found.files.items():
         (folder / name).write_text(str(content), encoding="utf-8")
     return found.report, Interface.read(folder / "layer.h")
 
 
-def run(model: onnx.ModelProto, pipeline: str, *, layers: bool) -> Run:
+def run(model: onnx.ModelProto, pipeline: str, *, layers: bool, io: Ports = "model") -> Run:
     """Compile a network and run it; `layers`: count the instructions of each layer."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        report, interface = compiled(model, pipeline, folder)
+        report, interface = compiled(model, pipeline, folder, io)
         feeds = {
             each.name: random_array(
                 np.random.default_rng(0), (each.elements,), np.dtype(each.dtype)
