@@ -20,7 +20,7 @@ endif
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
-.PHONY: help demo zynq test test-all test-rest test-torch lint format bench clean venv
+.PHONY: help demo zynq test test-all test-rest test-long test-torch lint format bench clean venv
 .PHONY: constraints docs reference test-xdsl
 
 help: ## what can be made
@@ -48,7 +48,11 @@ test-torch: venv ## what needs torch: its types, and its tests but the slow ones
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "pyright of torch" "pytest of torch"
 
-test-rest: venv ## what make test leaves out: slow tests, all examples of properties, documentation, planted faults; TRAIN=1: what needs torch
+test-long: venv ## the tests of tests/long.txt, which continuous integration leaves out
+	@$(VENV)/bin/python scripts/toolchains.py
+	@$(VENV)/bin/python scripts/check.py "long pytest"
+
+test-rest: venv ## slow tests that are not long, all examples of properties, documentation, planted faults; TRAIN=1: what needs torch
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "pyright of torch" "rest of pytest" docs mutants
 

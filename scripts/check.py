@@ -199,8 +199,13 @@ def pytest_of_torch(folder: Path) -> Result:
 
 
 def rest_of_pytest(folder: Path) -> Result:
-    """Run the slow tests, those that need torch, and property tests with all their examples."""
-    return pytest(folder, "-m", "slow or torch or hypothesis")
+    """Run slow tests that are not long, what needs torch, and property tests with all examples."""
+    return pytest(folder, "-m", "(slow or torch or hypothesis) and not long")
+
+
+def long_pytest(folder: Path) -> Result:
+    """Run the tests of tests/long.txt."""
+    return pytest(folder, "-m", "long")
 
 
 def documentation(_: Path) -> Result:
@@ -234,6 +239,7 @@ CHECKS: dict[str, Callable[[Path], Result]] = {
     "pyright of torch": pyright_of_torch,
     "pytest of torch": pytest_of_torch,
     "rest of pytest": rest_of_pytest,
+    "long pytest": long_pytest,
     "docs": documentation,
     "mutants": mutants,
 }

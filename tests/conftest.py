@@ -3,13 +3,15 @@
 The workers of pytest-xdist select the tests, so they send the names to the process that prints.
 
 Without the slow tests, Hypothesis also tries fewer examples of each property. `-m ""` runs all
-tests with all examples.
+tests with all examples. The tests of `long.txt` get the mark `long`, which continuous integration
+leaves out.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ LEFT_OUT = pytest.StashKey[set[str]]()
 SEEN = pytest.StashKey[set[int]]()
 """Ids of the test functions whose settings are final. Several tests may share one function."""
 OUTPUT_KEY = "left_out"
+LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
+"""The ids of the long tests, and comments."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +48,8 @@ SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid in LONG:
+        item.add_marker(pytest.mark.long)
     function: Any = getattr(item, "obj", None)
     function = getattr(function, "__func__", function)
     found: settings | None = getattr(function, SETTINGS, None)
