@@ -29,6 +29,7 @@ from reference_text import markdown, page, sentence, table
 from npu_dialect.contract import TABLES
 from npu_dialect.keys import Key
 from npu_dialect.machine import Machine
+from npu_dialect.memories import Memory
 from npu_passes.pipelines import MICROCODE, OFF_CHIP, PIPELINES
 from npu_tools.universe import PASSES, TARGETS, lazy
 
@@ -282,6 +283,8 @@ def machine_rows(lines: Sequence[str]) -> list[list[str]]:
             comment = "as above"
         if match := re.fullmatch(r"(\w+) *= *(.*?) *", key):
             rows.append([f"`{match[1]}`", f"`{match[2]}`", comment.strip()])
+        elif key.strip() == "[[memory]]":
+            rows.append(["`[[memory]]`", "", ""])
         elif comment and comment != "as above":
             rows.append(["", "", comment.strip()])
     return rows
@@ -307,6 +310,8 @@ def targets() -> str:
         "change it, name it. `npu-compile --list-targets` prints their memories.",
         "## Keys",
         markdown(inspect.cleandoc(Machine.__doc__ or "")),
+        "A table `[[memory]]` has these keys:",
+        markdown(inspect.cleandoc(Memory.__doc__ or "")),
         *(
             machine_section(name, (folder / f"{name}.toml").read_text(encoding="utf-8"))
             for name in Machine.known()

@@ -9,18 +9,28 @@ not affect the IR, so `#npu.target` (`target.py`) does not hold it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
+
+from npu_dialect.machine_values import (
+    MachineError,
+    Table,
+    integer,
+    rate,
+    rates,
+    shown,
+    string,
+    strings,
+)
+from npu_dialect.memories import Memory, memories_of, total
 
 TOOLCHAIN = "toolchain"
 """Name of the optional table of a machine's TOML file that says how to build C for it."""
-
-Table: TypeAlias = Mapping[str, object]
 
 LEAST = {
     "sram_bytes": 1,
@@ -69,30 +79,14 @@ WORKING_MEMORY = ("none", "stride-1-map")
 memory. `stride-1-map`: a strided convolution computes its whole output map at stride 1 first, and
 then drops the elements that the stride skips."""
 
-TIMED_TYPES = ("f32", "i8")
-"""The element types that a table of RATES_BY_TYPE may have a number for."""
-
 ELEMENT_BYTES = 4
 """Bytes of an element in the costs C, p and t of paper 004, whose maps hold f32."""
-
-MOST_MULTIPLE = 2**16
-"""The largest `row_multiple` and `column_multiple`: maps are stored up to such a multiple."""
-
-MOST = 2**63 - 1
-"""The largest integer that `#npu.target` can hold, as its integers are i64."""
-
-DIGITS = 15
-"""The most digits of a number that may be a fraction: with more, an f64 is not exact."""
 
 
 LARGEST_FILE = 2**15
 """The most characters of a machine's TOML file. The limit is there because the time and memory that
 Python takes for dotted keys (`a.a.a = 1`) grow with the square of their length. Our files have
 fewer than 2500 characters."""
-
-
-class MachineError(ValueError):
-    """A machine is unknown, or a file does not describe a machine."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +128,10 @@ class Machine:
     a byte that the core reads or writes on chip (`sram_byte_pj`), and of a byte that crosses the
     chip's border (`dram_byte_pj`).
 
+    `memory` are the memories of a machine whose file has `[[memory]]` tables. Then `sram_bytes` is
+    the sum of those that can be written, and `flash_bytes`, if there are such, that of the others;
+    `sram_bytes_per_cycle` is the rate at which the first one is read.
+
     A number of time or energy may be a fraction (`0.25`) of at most 15 digits; it is kept exactly.
     """
 
@@ -170,6 +168,7 @@ class Machine:
     sram_byte_pj: Fraction = Fraction()
     dram_byte_pj: Fraction = Fraction()
     block_cycles: tuple[tuple[str, Fraction], ...] = ()
+    memory: tuple[Memory, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the ranges of all numbers.
@@ -177,9 +176,9 @@ class Machine:
         Raises: MachineError if a number is out of range.
         """
         for key, least in LEAST.items():
-            _integer(key, getattr(self, key), least)
+            integer(key, getattr(self, key), least)
         for key in RATES:
-            _rate(key, getattr(self, key))
+            rate(key, getattr(self, key))
         for key, cost in self._costs_in_cycles().items():
             if getattr(self, key) not in (0, cost):
                 raise MachineError(
@@ -194,11 +193,26 @@ class Machine:
                     f"expected {key} to be at most {most} on a PL-330 (dma_fifo_bytes), "
                     f"got {getattr(self, key)}"
                 )
+        if self.memories and self.dma_channels:
+            raise MachineError(
+                "expected one memory that is not read_only on a machine with dma_channels, got "
+                + ", ".join(each.name for each in self.memories)
+            )
         if self.working_memory not in WORKING_MEMORY:
             raise MachineError(
                 f"expected working_memory to be {' or '.join(WORKING_MEMORY)}, "
                 f"got {self.working_memory!r}"
             )
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """The memories for buffers if the machine has several; empty if it has one."""
+        writable = tuple(each for each in self.memory if not each.read_only)
+        return writable if len(writable) > 1 else ()
+
+    def with_sram(self, sram_bytes: int) -> Machine:
+        """The same machine with one memory for buffers, of another size."""
+        return replace(self, sram_bytes=sram_bytes, memory=())
 
     def _costs_in_cycles(self) -> dict[str, int]:
         """`dma_setup` and `dma_jump` as they follow from the numbers of cycles, where they do."""
@@ -253,22 +267,22 @@ class Machine:
         Raises: MachineError if a key is missing, unknown, or of another type.
         """
         try:
+            memory = memories_of(table.get("memory", []))
+            table = {**table, **_of_memories(table, memory)}
             _check_keys(table, required=("name", "sram_bytes", "flash_bytes"), kind=Machine)
             numbers = {
-                key: _integer(key, table[key], least)
-                for key, least in LEAST.items()
-                if key in table
+                key: integer(key, table[key], least) for key, least in LEAST.items() if key in table
             }
             machine = Machine(
-                _string("name", table["name"]),
+                string("name", table["name"]),
                 numbers["sram_bytes"],
                 numbers["flash_bytes"],
-                features=tuple(_strings("features", table.get("features", []))),
-                working_memory=_string("working_memory", table.get("working_memory", "none")),
+                features=tuple(strings("features", table.get("features", []))),
+                working_memory=string("working_memory", table.get("working_memory", "none")),
             )
-            rates = {key: _rate(key, table[key]) for key in RATES if key in table}
-            by_type = {key: _rates(key, table[key]) for key in TABLES if key in table}
-            machine = replace(machine, **numbers, **rates, **by_type)
+            exact = {key: rate(key, table[key]) for key in RATES if key in table}
+            by_type = {key: rates(key, table[key]) for key in TABLES if key in table}
+            machine = replace(machine, **numbers, **exact, **by_type, memory=memory)
             return replace(
                 machine,
                 **{
@@ -303,8 +317,8 @@ class Toolchain:
             table = cast(Table, table)
             _check_keys(table, required=("compiler",), kind=Toolchain)
             return Toolchain(
-                _string("compiler", table["compiler"]),
-                tuple(_strings("flags", table.get("flags", []))),
+                string("compiler", table["compiler"]),
+                tuple(strings("flags", table.get("flags", []))),
             )
         except MachineError as error:
             raise MachineError(f"{name_or_path}: {TOOLCHAIN}: {error}") from None
@@ -352,62 +366,22 @@ def _check_keys(table: Table, required: tuple[str, ...], kind: type[Machine | To
             raise MachineError(f"missing key {key!r}")
 
 
-def _integer(key: str, value: object, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
-        raise MachineError(
-            f"expected {key} to be an integer of at least {least}, got {shown(value)}"
-        )
-    if key.endswith("_multiple") and value > MOST_MULTIPLE:
-        raise MachineError(f"expected {key} to be at most {MOST_MULTIPLE}, got {value}")
-    return value
+def _of_memories(table: Table, memory: Sequence[Memory]) -> dict[str, object]:
+    """The keys of a machine as they follow from its memories.
 
-
-def _string(key: str, value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise MachineError(f"expected {key} to be a string, got {shown(value)}")
-    if not value.isprintable():
-        raise MachineError(f"expected {key} without control characters, got {value!r}")
-    return value
-
-
-def _strings(key: str, value: object) -> list[str]:
-    if not isinstance(value, list):
-        raise MachineError(f"expected {key} to be a list of strings, got {shown(value)}")
-    return [_string(f"each of {key}", item) for item in cast("list[object]", value)]
-
-
-def _rates(key: str, value: object) -> tuple[tuple[str, Fraction], ...]:
-    """The numbers of a table of element types, in the order of TIMED_TYPES."""
-    if not isinstance(value, dict):
-        raise MachineError(f"expected {key} to be a table of element types, got {shown(value)}")
-    table = cast(Table, value)
-    for name in table:
-        if name not in TIMED_TYPES:
-            raise MachineError(f"expected {key} for {' or '.join(TIMED_TYPES)}, got {name!r}")
-    rates = {name: _rate(f"{key} of {name}", table[name]) for name in TIMED_TYPES if name in table}
-    for name, rate in rates.items():
-        if rate == 0:
-            raise MachineError(f"expected {key} of {name} to be above 0, got 0")
-    return tuple(rates.items())
-
-
-def _rate(key: str, value: object) -> Fraction:
-    """A number that may be a fraction, exactly. An f64 holds any number of at most 15 digits."""
-    exact = Fraction(-1)
-    if isinstance(value, Fraction | int) and not isinstance(value, bool):
-        exact = Fraction(value)
-    elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < DIGITS:
-        exact = Fraction(value)
-    if not 0 <= exact < 10**DIGITS or Fraction(repr(float(exact))) != exact:
-        raise MachineError(
-            f"expected {key} to be a number of at least 0 and of at most {DIGITS} digits, "
-            f"got {shown(value)}"
-        )
-    return exact
-
-
-def shown(value: object) -> str:
-    """A value of a TOML file, for messages."""
-    if isinstance(value, int) and abs(value) > MOST:
-        return hex(value)
-    return str(value) if isinstance(value, Decimal) else repr(value)
+    Raises: MachineError if the table has other numbers.
+    """
+    if not memory:
+        return {}
+    first = next(each for each in memory if not each.read_only)
+    found: dict[str, object] = {
+        "sram_bytes": total(memory, read_only=False),
+        "flash_bytes": total(memory, read_only=True),
+        "sram_bytes_per_cycle": first.read_bytes_per_cycle,
+    }
+    for key, number in found.items():
+        if number and table.get(key, number) != number:
+            raise MachineError(
+                f"expected {key} to be {number}, as the memories say, got {shown(table[key])}"
+            )
+    return {key: number for key, number in found.items() if number}

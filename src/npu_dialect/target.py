@@ -32,7 +32,10 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.attributes import TARGET
-from npu_dialect.machine import TABLES, Machine, MachineError
+from npu_dialect.kinds import FLAGS
+from npu_dialect.machine import TABLES, Machine
+from npu_dialect.machine_values import MachineError
+from npu_dialect.memories import Memory
 
 
 @irdl_attr_definition
@@ -58,7 +61,9 @@ class TargetAttr(ParametrizedAttribute):
             value: object = getattr(machine, item.name)
             if item.name == "name" or (item.name not in always and value == item.default):
                 continue
-            if isinstance(value, int):
+            if item.name == "memory":
+                numbers[item.name] = ArrayAttr([_table_of(each) for each in machine.memory])
+            elif isinstance(value, int):
                 numbers[item.name] = IntegerAttr(value, i64)
             elif isinstance(value, str):
                 numbers[item.name] = StringAttr(value)
@@ -88,7 +93,7 @@ class TargetAttr(ParametrizedAttribute):
                 case StringAttr():
                     table[key] = value.data
                 case ArrayAttr():
-                    table[key] = [_text_of(key, item) for item in value]
+                    table[key] = [_item_of(key, item) for item in value]
                 case DictionaryAttr():
                     table[key] = {name: _number_of(key, item) for name, item in value.data.items()}
                 case _:
@@ -124,10 +129,39 @@ class TargetAttr(ParametrizedAttribute):
             printer.print_attr_dict(self.numbers.data)
 
 
-def _text_of(key: str, item: Attribute) -> str:
+def _item_of(key: str, item: Attribute) -> object:
+    """A string of a list, or the table of a memory."""
+    if key == "memory" and isinstance(item, DictionaryAttr):
+        return {name: _value_of(name, each) for name, each in item.data.items()}
     if not isinstance(item, StringAttr):
-        raise MachineError(f"#npu.target: expected {key} to be a list of strings")
+        kind = "tables" if key == "memory" else "strings"
+        raise MachineError(f"#npu.target: expected {key} to be a list of {kind}")
     return item.data
+
+
+def _value_of(key: str, item: Attribute) -> object:
+    """A string, a flag or a number in the table of a memory."""
+    if isinstance(item, StringAttr):
+        return item.data
+    if item in FLAGS:
+        return item == FLAGS[1]
+    return _number_of(key, item)
+
+
+def _table_of(memory: Memory) -> DictionaryAttr:
+    """The table of a memory."""
+    found: dict[str, Attribute] = {}
+    for key, value in memory.table().items():
+        match value:
+            case bool():
+                found[key] = IntegerAttr.from_bool(value)
+            case Fraction():
+                found[key] = _attribute_of(value)
+            case int():
+                found[key] = IntegerAttr(value, i64)
+            case _:
+                found[key] = StringAttr(str(value))
+    return DictionaryAttr(found)
 
 
 def _attribute_of(rate: Fraction) -> Attribute:

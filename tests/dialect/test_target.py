@@ -26,7 +26,8 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.attributes import TARGET
-from npu_dialect.machine import RATES_BY_TYPE, Machine, MachineError, Toolchain
+from npu_dialect.machine import RATES_BY_TYPE, Machine, Toolchain
+from npu_dialect.machine_values import MachineError
 from npu_dialect.npu import NPU
 from npu_dialect.target import TargetAttr, machine_of
 
@@ -42,7 +43,9 @@ def write(folder: Path, text: str | bytes) -> str:
 
 def test_known_machines_load() -> None:
     arm = ["cortex-m0", "cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85"]
-    assert Machine.known() == [*arm, "exynos-npu", "fe310", "host", "zynq7020"]
+    others = ["esp32s3", "exynos-npu", "fe310", "host", "mps3-an547", "nrf5340"]
+    boards = ["rp2040", "rp2350", "stm32h743", "zynq7020"]
+    assert Machine.known() == [*arm, *others, *boards]
     for name in Machine.known():
         assert Machine.load(name).name == name
         assert Toolchain.load(name) is not None
@@ -160,7 +163,8 @@ def test_rates_in_the_attribute_are_i64_or_f64(number: Attribute) -> None:
 def test_which_machines_have_dsp_instructions() -> None:
     """The feature that `npu-lower-to-loops` asks for, also after a round trip in `#npu.target`."""
     having = [name for name in Machine.known() if "dsp" in Machine.load(name).features]
-    assert having == ["cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85"]
+    cores = ["cortex-m4", "cortex-m55", "cortex-m7", "cortex-m85"]
+    assert having == [*cores, "mps3-an547", "nrf5340", "rp2350", "stm32h743"]
     for name in having:
         assert "dsp" in TargetAttr.of(Machine.load(name)).to_machine().features
 

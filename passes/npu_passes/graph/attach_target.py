@@ -16,7 +16,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from npu_dialect.attributes import TARGET
-from npu_dialect.machine import Machine, MachineError
+from npu_dialect.machine import Machine
+from npu_dialect.machine_values import MachineError
 from npu_dialect.target import TargetAttr
 from npu_passes.support.refuse import Refusal, RefusingPass
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
@@ -81,7 +81,7 @@ class SpillMapsPass(RefusingPass):
         if self.sram_bytes is not None:
             if self.sram_bytes < 1:
                 raise Refusal(f"expected sram-bytes of at least 1, got {self.sram_bytes}")
-            machine = replace(machine, sram_bytes=self.sram_bytes)
+            machine = machine.with_sram(self.sram_bytes)
         found = [each for each in functions(op) if any(on_chip_values(each, SramSpace()))]
         unknown = dict.fromkeys(self.maps)
         plans: list[Spills] = []

@@ -13,7 +13,7 @@ from onnx import ModelProto, helper
 from xdsl.utils.exceptions import DiagnosticException
 
 from helpers.small_models import SaveModel, model_of
-from npu_dialect.machine import MOST
+from npu_dialect.machine_values import MOST
 from npu_tools.commands import compile
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.compiling.min_sram import STEPS, Trial, find_min_sram, search

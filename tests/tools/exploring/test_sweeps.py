@@ -147,7 +147,7 @@ def test_a_worker_must_have_the_same_compiler_and_model(lenet5: Path, target: st
 def test_a_machine_survives_its_file(target: str, tmp_path: Path) -> None:
     from npu_tools.exploring.points import machine_numbers
 
-    for name in (target, "exynos-npu", "zynq7020", "cortex-m4"):
+    for name in (target, "exynos-npu", "zynq7020", "cortex-m4", "stm32h743"):
         machine = Machine.load(name)
         path = tmp_path / "copy.toml"
         path.write_text(toml_of(machine_numbers(machine)))

@@ -7,10 +7,11 @@ together is limited; what a limit stops is named.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
-from npu_dialect.machine import MOST, Machine
+from npu_dialect.machine import Machine
+from npu_dialect.machine_values import MOST
 from npu_tools.advice.entries import Advice, Entry
 from npu_tools.advice.limit import Clock, OutOfTime, at_most
 from npu_tools.advice.trials import Fails, Fits, Trials
@@ -128,7 +129,7 @@ class Search:
 
     def sized(self, job: Job, size: int) -> Fits | Fails | None:
         """Try a size of SRAM."""
-        machine = replace(self.machine, sram_bytes=size)
+        machine = self.machine.with_sram(size)
         return self.attempt(f"an SRAM of {size // KB} KB", job, machine)
 
     def attempt(self, name: str, job: Job, machine: Machine) -> Fits | Fails | None:

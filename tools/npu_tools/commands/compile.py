@@ -285,7 +285,9 @@ def print_lists(options: argparse.Namespace) -> None:
     if options.list_targets:
         for name in Machine.known():
             machine = Machine.load(name)
-            print(f"{name}: {machine.sram_bytes} bytes of SRAM, {machine.flash_bytes} of flash")
+            parts = ", ".join(f"{each.name} {each.bytes}" for each in machine.memories)
+            sram = f"{machine.sram_bytes} bytes of SRAM" + f" ({parts})" * bool(parts)
+            print(f"{name}: {sram}, {machine.flash_bytes} of flash")
 
 
 def run(options: argparse.Namespace) -> int:

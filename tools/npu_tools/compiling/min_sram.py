@@ -15,7 +15,7 @@ The search:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +23,8 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import DiagnosticException
 
 from npu_dialect.attributes import TARGET
-from npu_dialect.machine import MOST, Machine
+from npu_dialect.machine import Machine
+from npu_dialect.machine_values import MOST
 from npu_dialect.target import TargetAttr
 from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.compiling.driver import (
@@ -76,7 +77,7 @@ def find_min_sram(job: Job) -> int:
     def attempt(sram: int) -> Trial:
         progress.say(f"trying {sram} bytes of SRAM")
         clone = module.clone()
-        TARGET.set(clone, TargetAttr.of(replace(machine, sram_bytes=sram)))
+        TARGET.set(clone, TargetAttr.of(machine.with_sram(sram)))
         ends = sram in (1, MOST)
         return trial(clone, passes, ends=ends, must_work=sram == MOST)
 

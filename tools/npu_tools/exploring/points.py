@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from npu_dialect.machine import Machine
+from npu_dialect.memories import Memory
 from npu_tools.compiling.driver import Job
 from npu_tools.importers.frontends import Loaded, load
 
@@ -96,21 +97,29 @@ def plain_of(value: object) -> Any:
         items = cast("tuple[Any, ...]", value)
         if items and isinstance(items[0], tuple):
             return {name: plain_of(rate) for name, rate in items}
-        return list(items)
+        return [
+            {key: plain_of(each) for key, each in item.table().items()}
+            if isinstance(item, Memory)
+            else item
+            for item in items
+        ]
     return value
 
 
 def toml_of(numbers: Mapping[str, Any]) -> str:
     """The TOML file of a machine, of which `machine_numbers` are given."""
-    lines: list[str] = []
-    for key, value in numbers.items():
-        if isinstance(value, dict):
-            rates = cast("dict[str, Any]", value)
-            inner = ", ".join(f"{name} = {rate}" for name, rate in rates.items())
-            lines.append(f"{key} = {{ {inner} }}")
-        else:
-            lines.append(f"{key} = {json.dumps(value)}")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in numbers.items())
+
+
+def toml_value(value: Any) -> str:
+    """A value in TOML; tables stand in one line."""
+    if isinstance(value, dict):
+        table = cast("dict[str, Any]", value)
+        inner = ", ".join(f"{key} = {toml_value(each)}" for key, each in table.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_value, cast('list[Any]', value)))}]"
+    return json.dumps(value)
 
 
 def with_options(job: Job, options: Mapping[str, Any]) -> Job:

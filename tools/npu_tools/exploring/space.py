@@ -15,7 +15,8 @@ from itertools import product
 from math import prod
 from typing import Any, TypeAlias
 
-from npu_dialect.machine import LEAST, RATES, RATES_BY_TYPE, TIMED_TYPES, Table
+from npu_dialect.machine import LEAST, RATES, RATES_BY_TYPE
+from npu_dialect.machine_values import TIMED_TYPES, Table
 from npu_passes.pipelines import PIPELINES
 from npu_tools.exploring.points import OPTIONS
 from npu_tools.shared.errors import UserError

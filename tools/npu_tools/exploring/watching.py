@@ -22,7 +22,8 @@ from fractions import Fraction
 from math import ceil, floor, isinf
 from typing import Any, TypeAlias
 
-from npu_dialect.machine import MOST, Machine
+from npu_dialect.machine import Machine
+from npu_dialect.machine_values import MOST
 
 SRAM = "sram_bytes"
 KEYS = frozenset(each.name for each in fields(Machine))

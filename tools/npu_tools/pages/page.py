@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from npu_dialect.machine import MOST, Machine
+from npu_dialect.machine import Machine
+from npu_dialect.machine_values import MOST
 from npu_passes.support.refuse import DoesNotFit
 from npu_tools.advice import Advice, advise
 from npu_tools.compiling.driver import Compiled, Job, compile_model
@@ -83,7 +84,7 @@ def build_of(job: Job) -> Build:
     try:
         compiled = watched(job, stops)
     except (DoesNotFit, UserError) as error:
-        roomy = replace(machine, sram_bytes=MOST, flash_bytes=MOST)
+        roomy = replace(machine.with_sram(MOST), flash_bytes=MOST)
         stops = PageStops(job.model.name)
         try:
             compiled = watched(replace(job, machine=roomy), stops)

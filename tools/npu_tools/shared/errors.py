@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
-from npu_dialect.machine import MachineError
+from npu_dialect.machine_values import MachineError
 from npu_tools.shared.text import printable
 
 MARKED_OP = re.compile(r"^(?P<op>[^\n]*)\n[ ]*\^\^+-*\n", re.MULTILINE)
