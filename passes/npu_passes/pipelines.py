@@ -39,6 +39,7 @@ def road(
         "npu-bufferize",
         concat,
         "npu-choose-kernels,npu-choose-flash,npu-overlay-maps" if overlays else "",
+        "npu-assign-memories" + "{sharing=false}" * (strategy == "none"),
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
         "npu-turn-layers" if overlays else "",
         "npu-outline-layers",

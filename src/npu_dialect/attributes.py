@@ -22,6 +22,7 @@ from npu_dialect.kinds import (
     MACHINE,
     RECORD,
     SINGLE,
+    SIZES,
     SYMBOL,
     TEXT,
     UNIT,
@@ -338,10 +339,20 @@ ARENA = Key(
     "sram.arena",
     (Place.FUNCTION,),
     INT,
-    "bytes of the arena",
+    "bytes of the arena, if there is one memory",
     writers="npu-assign-sram-offsets",
     readers="reports, c, npu-run",
     absent="the buffers of the function have no offsets",
+    droppable=False,
+)
+ARENAS = Key(
+    "sram.arenas",
+    (Place.FUNCTION,),
+    SIZES,
+    "bytes of the arena in each of several memories, by their names",
+    writers="npu-assign-sram-offsets",
+    readers="reports, c, npu-run",
+    absent="the buffers of the function have no offsets, or lie in one memory",
     droppable=False,
 )
 INSTRUCTIONS = Key(

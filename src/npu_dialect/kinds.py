@@ -84,6 +84,14 @@ def _record(attribute: Attribute) -> DictionaryAttr | None:
     return attribute if isinstance(attribute, DictionaryAttr) else None
 
 
+def _sizes(attribute: Attribute) -> dict[str, int] | None:
+    if not isinstance(attribute, DictionaryAttr):
+        return None
+    sizes = {key: _integer(value) for key, value in attribute.data.items()}
+    known = {key: size for key, size in sizes.items() if size is not None and size >= 0}
+    return known if known and len(known) == len(sizes) else None
+
+
 def _same(attribute: Attribute) -> Any:
     return attribute
 
@@ -98,6 +106,11 @@ TEXT: Kind[str] = Kind("a string", _text, StringAttr)
 SINGLE: Kind[float] = Kind("a number", _number, lambda value: FloatAttr(value, f32))
 DOUBLE: Kind[float] = Kind("a number", _number, lambda value: FloatAttr(value, Float64Type()))
 SYMBOL: Kind[str] = Kind("a symbol @name", _symbol, SymbolRefAttr)
+SIZES: Kind[dict[str, int]] = Kind(
+    "a dictionary of integers of at least 0",
+    _sizes,
+    lambda value: DictionaryAttr({key: IntegerAttr(size, i64) for key, size in value.items()}),
+)
 RECORD: Kind[DictionaryAttr] = Kind("a dictionary", _record, _same)
 MACHINE: Kind[Attribute] = Kind("an #npu.target<...>", _machine, _same)
 ANY: Kind[Attribute] = Kind("an attribute", _same, _same)

@@ -24,6 +24,12 @@ from npu_dialect.machine_values import MachineError, Table, boolean, integer, ra
 NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
 """The name of a memory: in C it names a pointer, and in capitals a part of a macro."""
 
+EXPECTED_NAME = (
+    "name of a memory of at most 24 lower case letters, digits and _, that begins with a letter "
+    "and is none of arena, dma, dram, weights"
+)
+"""What a name has to be, for messages."""
+
 TAKEN = ("arena", "dma", "dram", "weights")
 """Names that the C interface has for other things."""
 
@@ -65,11 +71,8 @@ class Memory:
             if key not in table:
                 raise MachineError(f"memory: missing key {key!r}")
         name = string("name of a memory", table["name"])
-        if not NAME.fullmatch(name) or name in TAKEN:
-            raise MachineError(
-                "expected a name of a memory of at most 24 lower case letters, digits and _, that "
-                f"begins with a letter and is none of {', '.join(TAKEN)}, got {name!r}"
-            )
+        if not is_name(name):
+            raise MachineError(f"expected a {EXPECTED_NAME}, got {name!r}")
         try:
             return _memory(name, table)
         except MachineError as error:
@@ -84,6 +87,11 @@ class Memory:
             if value != default:
                 found[item.name] = value
         return found
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a memory."""
+    return NAME.fullmatch(text) is not None and text not in TAKEN
 
 
 def _memory(name: str, table: Table) -> Memory:

@@ -26,6 +26,7 @@ PASSES = {
     "convert-linalg-to-npu": "npu_passes.conversion.convert_linalg_to_npu:ConvertLinalgToNpuPass",
     "convert-tosa-to-npu": "npu_passes.conversion.convert_tosa_to_npu:ConvertTosaToNpuPass",
     "npu-assign-dram-offsets": "npu_passes.placing.assign_dram_offsets:AssignDramOffsetsPass",
+    "npu-assign-memories": "npu_passes.placing.assign_memories:AssignMemoriesPass",
     "npu-assign-sram-offsets": "npu_passes.placing.assign_sram_offsets:AssignSramOffsetsPass",
     "npu-attach-target": "npu_passes.graph.attach_target:AttachTargetPass",
     "npu-bufferize": "npu_passes.buffers.bufferize:BufferizePass",

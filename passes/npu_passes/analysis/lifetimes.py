@@ -14,7 +14,7 @@ loops). Program points number the ops in the order of the text:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
@@ -33,6 +33,7 @@ from npu_passes.analysis.on_chip import (
     on_chip_values,
     pin_of,
     size_of,
+    space_of,
 )
 from npu_passes.analysis.overlaid import claimed
 from npu_passes.analysis.views import aliases_of, root_of, uses_of
@@ -68,7 +69,8 @@ class Lifetimes:
     `ops` holds the op at each program point. `overlays` are pairs of buffers that live together but
     may share memory: a buffer that is filled slice by slice leaves free what no slice has reached
     yet, and an input that dies row by row may be overwritten by output rows. `floor` is the most
-    bytes that are in use at one program point. `fillings` has the filling of each buffer.
+    bytes that are in use at one program point. `fillings` has the filling of each buffer. `rows`
+    are the overlays of the second kind.
     """
 
     function: Operation
@@ -77,6 +79,7 @@ class Lifetimes:
     overlays: tuple[Overlay, ...] = ()
     floor: int = 0
     fillings: tuple[Filling, ...] = ()
+    rows: tuple[Overlay, ...] = ()
 
     def occupancy(self) -> Occupancy:
         """The buffers, fillings and overlays for the planner, without IR."""
@@ -84,8 +87,8 @@ class Lifetimes:
         return Occupancy(plain, self.fillings, self.overlays)
 
 
-def lifetimes_of(function: Operation, space: Attribute) -> Lifetimes:
-    """The lifetimes of the on-chip buffers of a function.
+def lifetimes_of(function: Operation, *spaces: Attribute) -> Lifetimes:
+    """The lifetimes of the on-chip buffers of a function, in one or several memory spaces.
 
     Raises: PassFailedException, attached to the op, if a size is not static, or if a loop allocates
     a buffer and carries it to its next iteration.
@@ -95,7 +98,7 @@ def lifetimes_of(function: Operation, space: Attribute) -> Lifetimes:
     buffers: list[OnChipBuffer] = []
     fillings: list[Filling] = []
     lives: list[Life] = []
-    for value in on_chip_values(function, space):
+    for value in on_chip_values(function, *spaces):
         op = value.owner if isinstance(value, OpResult) else function
         assert isinstance(op, Operation)
         aliases = aliases_of(value)
@@ -114,11 +117,17 @@ def lifetimes_of(function: Operation, space: Attribute) -> Lifetimes:
         fillings.append(numbering.filling(value))
         lives.append(Life(aliases, buffers[-1].size, first, last, fillings[-1]))
     points = {op: point for point, op in enumerate(ops)}
-    rows = (*consumed(ops, lives), *claimed(points, lives))
+    rows = in_one_space(buffers, (*consumed(ops, lives), *claimed(points, lives)))
     plain = [each.plain() for each in buffers]
-    pairs = (*overlays(plain, fillings), *rows)
+    pairs = (*in_one_space(buffers, overlays(plain, fillings)), *rows)
     least = floor(plain, fillings, rows)
-    return Lifetimes(function, tuple(buffers), ops, pairs, least, tuple(fillings))
+    return Lifetimes(function, tuple(buffers), ops, pairs, least, tuple(fillings), rows)
+
+
+def in_one_space(buffers: Sequence[OnChipBuffer], pairs: Iterable[Overlay]) -> tuple[Overlay, ...]:
+    """The pairs of buffers that lie in the same memory space."""
+    spaces = [space_of(each.value) for each in buffers]
+    return tuple(each for each in pairs if spaces[each.below] == spaces[each.above])
 
 
 class Numbering:

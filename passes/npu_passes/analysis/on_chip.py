@@ -20,8 +20,10 @@ from xdsl.traits import (
 from xdsl.utils.hints import isa
 
 from npu_dialect import dram
+from npu_dialect.arenas import is_on_chip
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import LAYER, PORT, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT, VALUE
+from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.maps import ELEMENT, element_bytes, is_buffer_type, storage_elements
 from npu_dialect.sram import AllocOp
 from npu_passes.support.refuse import refuse
@@ -39,23 +41,45 @@ def functions(module: Operation) -> Iterator[Operation]:
             yield op
 
 
-def on_chip_values(function: Operation, space: Attribute) -> Iterator[SSAValue]:
-    """The marked arguments and the allocations of a function that lie in the on-chip space."""
+def on_chip_values(function: Operation, *spaces: Attribute) -> Iterator[SSAValue]:
+    """The marked arguments and the allocations of a function that lie in one of the spaces."""
     for arg in function.regions[0].blocks[0].args:
         marks = argument_attributes(arg)
-        if in_space(arg, space) and (SRAM_INPUT.is_in(marks) or SRAM_OUTPUT.is_in(marks)):
+        if in_space(arg, *spaces) and (SRAM_INPUT.is_in(marks) or SRAM_OUTPUT.is_in(marks)):
             yield arg
+    yield from (value for value in allocated(function) if in_space(value, *spaces))
+
+
+def on_chip_spaces(function: Operation) -> tuple[Attribute, ...]:
+    """The on-chip memory spaces of the buffers of a function, in the order of the text.
+
+    Only `#npu.sram` if there are no such buffers.
+    """
+    found: dict[Attribute, None] = {}
+    for value in (*function.regions[0].blocks[0].args, *allocated(function)):
+        if is_buffer_type(value.type) and is_on_chip(value.type.memory_space):
+            found[value.type.memory_space] = None
+    return tuple(found) or (SramSpace(),)
+
+
+def allocated(function: Operation) -> Iterator[SSAValue]:
+    """The results of the allocations in a function."""
     for op in function.walk():
         if has(op, MemoryAllocEffect):
-            yield from (result for result in op.results if in_space(result, space))
+            yield from op.results
 
 
-def in_space(value: SSAValue, space: Attribute) -> bool:
-    """Whether a value is a memref in a memory space."""
+def in_space(value: SSAValue, *spaces: Attribute) -> bool:
+    """Whether a value is a memref in one of some memory spaces."""
     type_ = value.type
     return (
         is_buffer_type(type_) or isa(type_, UnrankedMemRefType[Attribute])
-    ) and type_.memory_space == space
+    ) and type_.memory_space in spaces
+
+
+def space_of(value: SSAValue) -> Attribute | None:
+    """The memory space of a buffer; None for another value."""
+    return value.type.memory_space if is_buffer_type(value.type) else None
 
 
 def size_of(op: Operation, type_: Attribute) -> int:

@@ -25,7 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from npu_dialect.attributes import OVERLAYS
 from npu_passes.analysis.consumed import Life
 from npu_passes.analysis.nests import storage_bytes
-from npu_passes.analysis.on_chip import pin_of
+from npu_passes.analysis.on_chip import pin_of, space_of
 from npu_passes.analysis.row_bytes import outer_buffers
 from npu_passes.analysis.views import base_of
 from npu_plans.arena.problem import Overlay
@@ -105,7 +105,7 @@ def bytes_apart(source: SSAValue, target: SSAValue) -> int | None:
     The same if one of the two has no offset.
     """
     above, below = place_of(source), place_of(target)
-    if above is None or below is None:
+    if above is None or below is None or space_of(source) != space_of(target):
         return None
     share = above < below + storage_bytes(target) and below < above + storage_bytes(source)
     return above - below if share else None

@@ -25,10 +25,10 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 
+from npu_dialect.arenas import is_on_chip
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
-from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_dialect.sram import SpanOp, reach_of
@@ -53,7 +53,7 @@ def outer_buffers(loop: Operation) -> tuple[SSAValue, ...]:
     for root in dict.fromkeys(map(root_of, used)):
         owner = root.owner if isinstance(root.owner, Operation) else root.owner.parent_op()
         assert is_buffer_type(root.type)
-        if owner not in inside and root.type.memory_space == SramSpace():
+        if owner not in inside and is_on_chip(root.type.memory_space):
             found[root] = None
     return tuple(found)
 

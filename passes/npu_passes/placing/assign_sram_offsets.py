@@ -37,14 +37,16 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.hints import isa
 
+from npu_dialect.arenas import has_arenas, memory_of_space, set_arenas
 from npu_dialect.arguments import argument_attributes
-from npu_dialect.attributes import ARENA, LAYER, SRAM_OFFSET
+from npu_dialect.attributes import SRAM_OFFSET
 from npu_dialect.machine import Machine
-from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.npu.attributes import MemorySpace, SramSpace
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
-from npu_passes.analysis.on_chip import functions, in_space, on_chip_values
+from npu_passes.analysis.on_chip import functions, in_space, on_chip_spaces, on_chip_values
+from npu_passes.placing.messages import columns, name_of, place_of, shape_text
 from npu_passes.placing.module_places import with_module_places
 from npu_passes.support.refuse import DoesNotFit, Refusal, RefusingPass, refuse
 from npu_passes.support.safe_text import SafeParser
@@ -67,10 +69,12 @@ class AssignSramOffsetsPass(RefusingPass):
     `greedy`), `ping-pong` (paper 002, section 3.2; chains only), or `none` (no two buffers share
     memory).
     `alignment`: the least alignment of every buffer in bytes; its elements, its allocation and the
-    machine may require more. `space`: the on-chip memory space, also that of another compiler.
+    machine may require more. `space`: the on-chip memory space, also that of another compiler;
+    `#npu.sram` stands for each `#npu.memory<...>`, too, and each memory gets an arena of its own:
+    `attributes {sram.arenas = {dtcm = 1024 : i64, axi = 8800 : i64}}`.
 
     Offsets that are in the IR already are kept. With an `npu.target`, a plan that does not fit into
-    the SRAM is an error.
+    the SRAM, or into a memory, is an error.
     """
 
     name = "npu-assign-sram-offsets"
@@ -96,23 +100,90 @@ class AssignSramOffsetsPass(RefusingPass):
         space, machine = parse_space(ctx, self.space), machine_of(op)
         if isinstance(self.space, str) and NAME.fullmatch(self.space):
             reject_unknown(op, space, self.space)
-        alignment = max(self.alignment, machine.alignment if machine else 1)
-        planned = [each for each in functions(op) if any(on_chip_values(each, space))]
-        owners = {name_of(each) for each in functions(op) if each in planned or ARENA.is_on(each)}
-        plans: list[tuple[Lifetimes, Solution]] = []
+        rooms = {each: rooms_of(each, space, machine) for each in functions(op)}
+        planned = [each for each in rooms if rooms[each]]
+        owners = {name_of(each) for each in functions(op) if each in planned or has_arenas(each)}
+        plans: dict[Operation, list[Plan]] = {}
+        for function in planned:
+            reject_calls(function, owners)
+            plans[function] = [self.plan(function, room, machine) for room in rooms[function]]
+        for function, found in plans.items():
+            write(function, found)
+
+    def plan(self, function: Operation, room: Room, machine: Machine | None) -> Plan:
+        """Offsets for the buffers of a function in one memory."""
         strategy = STRATEGIES["greedy" if self.strategy == "modules" else self.strategy]
         if self.strategy == "exact":
             strategy = partial(exact.solve, work=self.budget)
-        for function in planned:
-            reject_calls(function, owners)
-            lifetimes = lifetimes_of(function, space)
-            problem = problem_of(lifetimes, alignment)
-            if self.strategy == "modules":
-                capacity = machine.sram_bytes if machine else LARGEST_ARENA
-                problem = with_module_places(lifetimes, problem, capacity)
-            plans.append((lifetimes, solve(strategy, lifetimes, problem, machine)))
-        for lifetimes, solution in plans:
-            write(lifetimes, solution)
+        lifetimes = lifetimes_of(function, room.space)
+        problem = problem_of(lifetimes, max(self.alignment, room.alignment))
+        if self.strategy == "modules":
+            problem = with_module_places(lifetimes, problem, room.bytes)
+        name = "" if machine is None else machine.name
+        return Plan(room, lifetimes, solve(strategy, lifetimes, problem, room, name))
+
+
+@dataclass(frozen=True)
+class Room:
+    """One memory: its name for messages, its space, its bytes and the least alignment in it."""
+
+    name: str
+    space: Attribute
+    bytes: int
+    alignment: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The offsets of the buffers of a function in one memory."""
+
+    room: Room
+    lifetimes: Lifetimes
+    solution: Solution
+
+
+def rooms_of(function: Operation, space: Attribute, machine: Machine | None) -> list[Room]:
+    """The memories in which buffers of a function lie, in the order of the machine's file.
+
+    That is `space`; if it is `#npu.sram`, each `#npu.memory<...>` as well.
+
+    Raises: PassFailedException if the machine has no such memory, or several memories, of which
+        none is chosen for a buffer.
+    """
+    spaces = [space]
+    if isinstance(space, SramSpace):
+        spaces += [each for each in on_chip_spaces(function) if each != space]
+    spaces = [each for each in spaces if any(on_chip_values(function, each))]
+    least = machine.alignment if machine else 1
+    if not any(isinstance(each, MemorySpace) for each in spaces):
+        if spaces and isinstance(space, SramSpace) and machine is not None and machine.memories:
+            refuse(function, several(machine), f"@{name_of(function)}")
+        size = machine.sram_bytes if machine else LARGEST_ARENA
+        return [Room("SRAM", each, size, least) for each in spaces]
+    if machine is None:
+        return [Room(memory_of_space(each), each, LARGEST_ARENA, 1) for each in spaces]
+    known = {each.name: each for each in machine.memories}
+    for each in spaces:
+        if not isinstance(each, MemorySpace):
+            refuse(function, several(machine), f"@{name_of(function)}")
+        if each.memory not in known:
+            names = ", ".join(known) or "#npu.sram"
+            message = f"expected buffers in the memories of {machine.name} ({names}), got {each}"
+            refuse(function, message, f"@{name_of(function)}")
+    return [
+        Room(memory.name, MemorySpace.of(memory.name), memory.bytes, max(least, memory.alignment))
+        for memory in machine.memories
+        if MemorySpace.of(memory.name) in spaces
+    ]
+
+
+def several(machine: Machine) -> str:
+    """The message that no memory is chosen yet."""
+    names = ", ".join(each.name for each in machine.memories)
+    return (
+        f"expected npu-assign-memories before, as {machine.name} has the memories {names}, and a "
+        "buffer lies in none of them"
+    )
 
 
 def parse_space(ctx: Context, text: str | int) -> Attribute:
@@ -142,12 +213,6 @@ def reject_unknown(module: ModuleOp, space: Attribute, text: str) -> None:
     values = (value for op in module.walk() for value in (*op.operands, *op.results))
     if not any(in_space(value, space) for value in values):
         raise Refusal(f"expected space to be that of a buffer, such as #npu.sram, got {text!r}")
-
-
-def name_of(function: Operation) -> str:
-    """The symbol of a function."""
-    name = function.properties.get("sym_name", function.attributes.get("sym_name"))
-    return name.data if isinstance(name, StringAttr) else function.name
 
 
 def reject_calls(function: Operation, owners: AbstractSet[str]) -> None:
@@ -188,24 +253,25 @@ def solve(
     strategy: Callable[[Problem], Solution],
     lifetimes: Lifetimes,
     problem: Problem,
-    machine: Machine | None,
+    room: Room,
+    machine: str,
 ) -> Solution:
-    """Offsets for all buffers with which the arena fits on the machine.
+    """Offsets for all buffers with which the arena fits into the memory of a machine.
 
     Raises: PassFailedException if the strategy finds no offsets, or if the machine has too little
     memory.
     """
     function = lifetimes.function
     where = f"@{name_of(function)}"
-    if machine is not None:
-        for buffer in problem.buffers:
-            if buffer.pin is not None and buffer.pin + buffer.size > machine.sram_bytes:
-                refuse(
-                    function,
-                    f"expected {buffer.name!r}, pinned at {buffer.pin}, to end within the "
-                    f"{machine.sram_bytes} bytes of {machine.name}, got {buffer.pin + buffer.size}",
-                    where,
-                )
+    for buffer in problem.buffers:
+        if buffer.pin is not None and buffer.pin + buffer.size > room.bytes:
+            whose = machine if room.name == "SRAM" else f"{room.name} of {machine}"
+            refuse(
+                function,
+                f"expected {buffer.name!r}, pinned at {buffer.pin}, to end within the "
+                f"{room.bytes} bytes of {whose}, got {buffer.pin + buffer.size}",
+                where,
+            )
     try:
         solution, reason = strategy(problem), ""
     except PlanError as error:
@@ -215,18 +281,18 @@ def solve(
     assert not (wrong := check(problem, solution)), wrong
     if solution.arena > LARGEST_ARENA:
         refuse(function, f"expected an arena below 2^63 bytes, got {solution.arena}", where)
-    if machine is not None and solution.arena > machine.sram_bytes:
-        message = overflow(lifetimes, problem, solution, machine)
+    if solution.arena > room.bytes:
+        message = overflow(lifetimes, problem, solution, room, machine)
         raise DoesNotFit(f"{where}: {message}", solution.arena)
     return solution
 
 
-def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine: Machine) -> str:
+def overflow(
+    lifetimes: Lifetimes, problem: Problem, solution: Solution, room: Room, machine: str
+) -> str:
     """The message that an arena is too large; it lists the buffers that live at the peak."""
     bound = live_bound(problem)
-    op = lifetimes.ops[min(bound.point, len(lifetimes.ops) - 1)]
-    layer = LAYER.get(op)
-    where = op.name if layer is None else f'{op.name} "{layer}"'
+    where = place_of(lifetimes, bound)
     rows = [
         (
             problem.buffers[index].name,
@@ -237,32 +303,16 @@ def overflow(lifetimes: Lifetimes, problem: Problem, solution: Solution, machine
         for index in sorted(bound.live, key=lambda index: (solution.offsets[index], index))
     ]
     return (
-        f"{solution.arena} bytes of SRAM needed, {machine.sram_bytes} available on {machine.name}; "
+        f"{solution.arena} bytes of {room.name} needed, {room.bytes} available on {machine}; "
         f"the buffers live at {where} alone take {bound.bytes}:" + "".join(columns(rows))
     )
 
 
-def shape_text(value: SSAValue) -> str:
-    """Shape and element type of a buffer: `1x6x14x14xf32`."""
-    type_ = value.type
-    assert is_buffer_type(type_)
-    return "x".join(map(str, (*type_.get_shape(), type_.element_type)))
-
-
-def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """One line for each row, with the cells padded so that the columns are aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "\n  "
-        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
-def write(lifetimes: Lifetimes, solution: Solution) -> None:
-    """Write the offsets and the size of the arena into the IR."""
-    write_offsets(lifetimes.buffers, solution.offsets)
-    ARENA.set(lifetimes.function, solution.arena)
+def write(function: Operation, plans: Sequence[Plan]) -> None:
+    """Write the offsets and the sizes of the arenas into the IR."""
+    for plan in plans:
+        write_offsets(plan.lifetimes.buffers, plan.solution.offsets)
+    set_arenas(function, {plan.room.space: plan.solution.arena for plan in plans})
 
 
 def write_offsets(buffers: Sequence[OnChipBuffer], offsets: Sequence[int]) -> None:

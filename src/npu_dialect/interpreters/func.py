@@ -1,4 +1,4 @@
-"""The meaning of calls: each call of a function with `sram.arena` or `dram.bytes` gets new memory.
+"""The meaning of calls: each call of a function with arenas or `dram.bytes` gets new memory.
 
 An argument with `sram.offset` is a view of the arena. The caller's data is copied in before the
 body runs, except for a `sram.output`, and copied out afterwards, except for a `sram.input`. An
@@ -6,6 +6,8 @@ argument without an offset is the caller's own buffer.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
@@ -23,11 +25,12 @@ from xdsl.interpreter import (
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
+from npu_dialect.arenas import arenas_of
 from npu_dialect.arguments import argument_attributes
-from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
+from npu_dialect.attributes import DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.interpreters.dma import all_done
 from npu_dialect.interpreters.dram import blocks
-from npu_dialect.interpreters.sram import arenas, block, placed
+from npu_dialect.interpreters.sram import arena_of, arenas, arenas_in, block, placed
 from npu_dialect.interpreters.values import Array
 
 
@@ -57,13 +60,13 @@ class FuncFunctions(InterpreterFunctions):
         name = op.sym_name.data
         if op.is_declaration:
             raise InterpretationError(f"{name}: a function without a body cannot be run")
-        arena = ARENA.get(op)
+        sizes = arenas_of(op)
         with (
             all_done(interpreter, name),
             block(blocks(interpreter), DRAM_BYTES.get(op)),
-            block(arenas(interpreter), arena),
+            arenas_in(arenas(interpreter), sizes),
         ):
-            if arena is None:
+            if not sizes:
                 return interpreter.run_ssacfg_region(op.body, args, name)
             placed_args = move_in(op, args, arenas(interpreter)[-1])
             results = interpreter.run_ssacfg_region(op.body, placed_args, name)
@@ -71,14 +74,14 @@ class FuncFunctions(InterpreterFunctions):
             return results
 
 
-def move_in(op: func.FuncOp, args: PythonValues, arena: Array) -> PythonValues:
-    """The arguments for the body; those with an offset become views of the arena."""
+def move_in(op: func.FuncOp, args: PythonValues, running: Mapping[str, Array]) -> PythonValues:
+    """The arguments for the body; those with an offset become views of their arena."""
     seen: list[object] = []
     for argument, value in zip(op.args, args, strict=True):
         attributes, type_ = argument_attributes(argument), argument.type
         offset = SRAM_OFFSET.of(attributes)
         if offset is not None and isa(type_, MemRefType):
-            view = placed(arena, type_, offset)
+            view = placed(arena_of(running, type_), type_, offset)
             if SRAM_INPUT.is_in(attributes) or not SRAM_OUTPUT.is_in(attributes):
                 view[...] = value
             value = view

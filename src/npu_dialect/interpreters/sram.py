@@ -1,13 +1,13 @@
-"""The meaning of on-chip buffers: views of one arena, or fresh arrays without offsets.
+"""The meaning of on-chip buffers: views of an arena, or fresh arrays without offsets.
 
-Each call of a function with `sram.arena` gets a new arena: an array of bytes, full of poison.
-Buffers at overlapping offsets share memory here too, so a wrong plan gives wrong numbers. A
-function without an arena of its own uses its caller's.
+Each call of a function with `sram.arena` gets a new arena: an array of bytes, full of poison. With
+`sram.arenas` it gets one for each memory. Buffers at overlapping offsets share memory here too, so
+a wrong plan gives wrong numbers. A function without an arena of its own uses its caller's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from npu_dialect import sram
+from npu_dialect.arenas import memory_of_type
 from npu_dialect.interpreters.values import (
     POISON,
     Array,
@@ -53,8 +54,8 @@ class SramFunctions(InterpreterFunctions):
         return (spanned(args[0]),)
 
 
-def arenas(interpreter: Interpreter) -> list[Array]:
-    """The arenas of the running functions, innermost last."""
+def arenas(interpreter: Interpreter) -> list[Mapping[str, Array]]:
+    """The arenas of the running functions by the names of their memories, innermost last."""
     return interpreter.get_data(SramFunctions, "arenas", list)
 
 
@@ -65,7 +66,35 @@ def allocate(interpreter: Interpreter, type_: Attribute, offset: int | None) -> 
 
     Raises: InterpretationError if it does not lie inside the arena, or its shape is dynamic.
     """
-    return allocated(arenas(interpreter), type_, offset, "the arena")
+    running = arenas(interpreter)
+    assert isa(type_, MemRefType)
+    if offset is None or not running:
+        return poisoned(type_)
+    return placed(arena_of(running[-1], type_), type_, offset)
+
+
+def arena_of(running: Mapping[str, Array], type_: Attribute) -> Array:
+    """The arena in which a buffer of a type lies.
+
+    Raises: InterpretationError if the function has none there.
+    """
+    memory = memory_of_type(type_)
+    if memory not in running:
+        raise InterpretationError(f"expected an arena in memory {memory}, got {list(running)}")
+    return running[memory]
+
+
+@contextmanager
+def arenas_in(running: list[Mapping[str, Array]], sizes: Mapping[str, int]) -> Generator[None]:
+    """Give a function its arenas, full of poison, while it runs; without any, its caller's."""
+    if not sizes:
+        yield
+        return
+    running.append({name: np.full(size, POISON, np.uint8) for name, size in sizes.items()})
+    try:
+        yield
+    finally:
+        running.pop()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from npu_dialect.npu.attributes import DramSpace, FlashSpace, PoolAttr, SramSpace
+from npu_dialect.npu.attributes import DramSpace, FlashSpace, MemorySpace, PoolAttr, SramSpace
 from npu_dialect.npu.enums import (
     BinaryKindAttr,
     CellAttr,
@@ -117,6 +117,7 @@ NPU = Dialect(
         FlashSpace,
         FunctionAttr,
         FunctionNameAttr,
+        MemorySpace,
         MergeAttr,
         ModeAttr,
         PolicyAttr,

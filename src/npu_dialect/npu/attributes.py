@@ -1,6 +1,7 @@
 """Attributes of the npu dialect: memory spaces and pooling windows.
 
-Memory spaces have no parameters, so the type of a memref stays short: `memref<64xf32, #npu.sram>`.
+The common memory spaces have no parameters, so the type of a memref stays short:
+`memref<64xf32, #npu.sram>`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    StringAttr,
     i64,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -25,6 +27,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npu_dialect.memories import EXPECTED_NAME, is_name
 from npu_dialect.npu.enums import PoolKind, PoolKindAttr
 from npu_dialect.windows import Axis
 
@@ -53,10 +56,51 @@ def float_values(
 class SramSpace(ParametrizedAttribute):
     """On-chip memory, small and fast; `npu-assign-sram-offsets` gives buffers their offsets in it.
 
+    On a machine with several memories, it stands for all of them until `npu-assign-memories` has
+    chosen one for each buffer.
+
     Prints as `#npu.sram`.
     """
 
     name = "npu.sram"
+
+
+@irdl_attr_definition
+class MemorySpace(ParametrizedAttribute):
+    """One of several on-chip memories of a machine, by the name in its file.
+
+    `npu-assign-memories` puts it in place of `#npu.sram`. Prints as `#npu.memory<"dtcm">`.
+    """
+
+    name = "npu.memory"
+
+    label: StringAttr
+
+    @staticmethod
+    def of(memory: str) -> MemorySpace:
+        """The space of a memory."""
+        return MemorySpace(StringAttr(memory))
+
+    @property
+    def memory(self) -> str:
+        """The name of the memory."""
+        return self.label.data
+
+    def verify(self) -> None:
+        """Check the name, which is also one in C."""
+        if not is_name(self.memory):
+            raise VerifyException(f"expected a {EXPECTED_NAME}, got {self.memory!r}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `<"name">`."""
+        with parser.in_angle_brackets():
+            return (StringAttr(parser.parse_str_literal()),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Print what `parse_parameters` reads."""
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.memory)
 
 
 @irdl_attr_definition

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import ArgSpec
 
-from npu_dialect.attributes import ARENA, TARGET
+from npu_dialect.arenas import arena_bytes
+from npu_dialect.attributes import TARGET
 from npu_dialect.contract import PROGRAM_OP, check_attributes
 from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
@@ -57,6 +58,7 @@ FUSE_REGIONS = "npu-fuse-regions"
 PLACE_WEIGHTS = "npu-place-weights"
 PLAN_AS = "npu-plan-as"
 STREAM_INPUT, SPLIT_STREAM = "npu-stream-input", "npu-split-stream"
+ASSIGN_MEMORIES = "npu-assign-memories"
 ASSIGN_OFFSETS, PREFETCH = "npu-assign-sram-offsets", "npu-prefetch"
 TILE_LOOPS = "npu-tile-loops"
 COMPRESS = "npu-compress-spills"
@@ -297,6 +299,8 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         specs = with_option(specs, FUSE, "overlap", job.overlap)
     if job.strategy is not None:
         specs = with_option(specs, ASSIGN_OFFSETS, "strategy", job.strategy)
+        if any(spec.name == ASSIGN_MEMORIES for spec in specs):
+            specs = with_option(specs, ASSIGN_MEMORIES, "sharing", job.strategy != "none")
     if any(spec.name == TILE_LOOPS for spec in specs):
         specs = with_option(specs, TILE_LOOPS, "jobs", job.jobs)
     if job.objective is not None:
@@ -413,5 +417,5 @@ def baseline_bytes(module: ModuleOp, job: Job) -> dict[str, int | None]:
         TARGET.drop(clone)
         PassPipeline(passes).apply(context(), clone)
         function = planned_function(clone)
-        found[key] = ARENA.get(function) if function else None
+        found[key] = arena_bytes(function) if function else None
     return found

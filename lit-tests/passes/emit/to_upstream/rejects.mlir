@@ -153,3 +153,12 @@ func.func @engine(%x: memref<4xf32, #npu.dram>, %i: index, %tag: memref<1xi32>) 
   "memref.dma_start"(%x, %i, %a, %i, %i, %tag, %i) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1>} : (memref<4xf32, #npu.dram>, index, memref<4xf32, #npu.sram>, index, index, memref<1xi32>, index) -> ()
   func.return
 }
+
+// -----
+
+// Upstream gets one arena.
+// CHECK: npu-to-upstream: expected buffers in one memory: leave out npu-assign-memories before
+func.func @memories(%x: memref<4xf32, #npu.memory<"fast">> {sram.input, sram.offset = 0 : i64})
+    attributes {sram.arenas = {fast = 16 : i64}} {
+  func.return
+}

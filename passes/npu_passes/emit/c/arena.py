@@ -1,33 +1,94 @@
-"""The sizes of a program's arena and of its off-chip block.
+"""A program's arenas and its off-chip block: their sizes and their names in C.
 
 It checks that every buffer with an offset lies inside of them and is aligned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram, sram
+from npu_dialect.arenas import arenas_of
 from npu_dialect.arguments import argument_attributes
-from npu_dialect.attributes import ARENA, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
+from npu_dialect.attributes import ARENA, ARENAS, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.keys import Key
+from npu_dialect.machine import Machine
+from npu_dialect.memories import SINGLE
+from npu_dialect.target import machine_of
 from npu_passes.emit.c.buffers import argument_offset, memory_of
 from npu_passes.emit.c.calls import CallGraph
+from npu_passes.emit.c.names import Scope, identifier
 from npu_passes.emit.c.types import element_type, memref_of
 
 
-def arena_size(public: Sequence[FuncOp], graph: CallGraph) -> int:
-    """Bytes of the arena; zero if nothing lies in it.
+@dataclass(frozen=True)
+class Arena:
+    """The arena in one memory, as C has it.
 
-    Raises: PassFailedException if `sram.arena` is missing, or with a list of all buffers that do
-    not lie in the arena or are misaligned.
+    `name` is that of the parameter, `pointer` that of the pointer to bytes, `macro` that of its
+    size, `where` what comments call it. `cached`: whether the memory is behind a data cache.
     """
-    return block_size(public, ARENA, list(placed_buffers(public, graph)), "an arena")
+
+    memory: str
+    bytes: int
+    name: str
+    pointer: str
+    macro: str
+    where: str
+    cached: bool = False
+
+
+def arenas(
+    public: Sequence[FuncOp], graph: CallGraph, prefix: str, taken: Iterable[str]
+) -> tuple[Arena, ...]:
+    """The arenas of a program, in the order of the machine's file, else of the IR; one at least.
+
+    `taken`: names that C has for other things.
+
+    Raises: PassFailedException if the size of an arena is missing, or with a list of all buffers
+    that do not lie in their arena or are misaligned.
+    """
+    buffers = list(placed_buffers(public, graph))
+    if not ARENAS.is_on(public[0]):
+        size = block_size(public, ARENA, buffers, "an arena")
+        return (Arena(SINGLE, size, "arena", "bytes", f"{prefix.upper()}_ARENA_BYTES", "arena"),)
+    sizes = arenas_of(public[0])
+    reject(wrong_in_memory(what, value, sizes) for what, value in buffers)
+    scope = Scope(taken=taken)
+    found: list[Arena] = []
+    machine = machine_above(public[0])
+    order = [] if machine is None else [each.name for each in machine.memories]
+    cached = [] if machine is None else [each.name for each in machine.memories if each.cached]
+    for memory in sorted(
+        sizes, key=lambda each: order.index(each) if each in order else len(order)
+    ):
+        name = scope.fresh(identifier(memory))
+        macro = f"{prefix.upper()}_{name.upper()}_BYTES"
+        pointer = scope.fresh(f"{name}_bytes")
+        found.append(Arena(memory, sizes[memory], name, pointer, macro, memory, memory in cached))
+    return tuple(found)
+
+
+def machine_above(function: FuncOp) -> Machine | None:
+    """The machine of the module of a function."""
+    module = function.parent_op()
+    return machine_of(module) if isinstance(module, ModuleOp) else None
+
+
+def wrong_in_memory(what: str, value: SSAValue, sizes: Mapping[str, int]) -> str | None:
+    """What is wrong with the place of a buffer in its arena; None if nothing is."""
+    memory = memory_of(value).memory
+    if memory not in sizes:
+        return f"{what}: there is no arena in {memory}"
+    wrong = misplaced(value, sizes[memory], f"the arena in {memory}")
+    return None if wrong is None else f"{what}: {wrong}"
 
 
 def dram_size(public: Sequence[FuncOp], graph: CallGraph) -> int:
@@ -55,12 +116,15 @@ def block_size(
                 f"c: @{name} has buffers {where} but no `{key.name}`; run {key.writers} before"
             )
         return 0
-    found = [
-        f"{what}: {wrong}" for what, value in buffers if (wrong := misplaced(value, size, memory))
-    ]
-    if found:
-        raise PassFailedException("c: these buffers cannot be used:\n  " + "\n  ".join(found))
+    wrong = ((what, misplaced(value, size, memory)) for what, value in buffers)
+    reject(None if problem is None else f"{what}: {problem}" for what, problem in wrong)
     return size
+
+
+def reject(problems: Iterable[str | None]) -> None:
+    """Reject buffers that have problems. Raises: PassFailedException that lists them."""
+    if found := [each for each in problems if each is not None]:
+        raise PassFailedException("c: these buffers cannot be used:\n  " + "\n  ".join(found))
 
 
 def placed_buffers(public: Sequence[FuncOp], graph: CallGraph) -> Iterator[tuple[str, SSAValue]]:

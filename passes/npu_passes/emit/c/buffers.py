@@ -14,8 +14,10 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from npu_dialect import dram, sram
+from npu_dialect.arenas import memory_of_type
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import SRAM_OFFSET
+from npu_dialect.memories import SINGLE
 from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.types import memref_of, storage_of
 
@@ -32,10 +34,14 @@ class Memory:
     root: SSAValue
     begin: int = 0
     end: int = 0
+    memory: str = SINGLE
+    """Of the arena: the name of the memory in which it lies."""
 
     def may_overlap(self, other: Memory) -> bool:
         """Whether the two may have a byte in common; True if that is not known."""
         if self.kind == other.kind and self.kind in ("arena", "dram"):
+            if self.memory != other.memory:
+                return False
             return self.begin < other.end and other.begin < self.end
         if {"weights", "stack"} & {self.kind, other.kind}:
             return self.root is other.root
@@ -50,7 +56,7 @@ def memory_of(value: SSAValue) -> Memory:
         case sram.AllocOp() | memref.AllocOp() | dram.AllocOp():
             begin = alloc_offset(root.owner)
             kind = "dram" if isinstance(root.owner, dram.AllocOp) else "arena"
-            return Memory(kind, root, begin, begin + size)
+            return Memory(kind, root, begin, begin + size, memory_of_type(root.type))
         case memref.GetGlobalOp():
             return Memory("weights", root)
         case memref.AllocaOp():
@@ -59,7 +65,7 @@ def memory_of(value: SSAValue) -> Memory:
             begin = argument_offset(root)
             if begin is None:
                 return Memory("caller", root)
-            return Memory("arena", root, begin, begin + size)
+            return Memory("arena", root, begin, begin + size, memory_of_type(root.type))
 
 
 def alloc_offset(op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> int:

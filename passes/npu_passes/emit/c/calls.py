@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dma, dram, dsp, mve, sram
+from npu_dialect.arenas import memory_of_type
 from npu_dialect.attributes import LAYER, VALUE
 from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.walking import OpsByClass
@@ -34,8 +35,8 @@ class Effects:
 
     written: frozenset[SSAValue]
     """Buffers (arguments, allocations) that it or a function that it calls writes."""
-    arena: bool
-    """Whether it has allocations of its own, or calls a function that has."""
+    arenas: frozenset[str]
+    """The memories of its own allocations and of those of the functions that it calls."""
     weights: bool
     """Whether it reads weights by name, or calls a function that does."""
     dram: bool
@@ -44,13 +45,11 @@ class Effects:
     """Whether it starts or counts transfers, or calls a function that does."""
 
 
-USES = ("arena", "weights", "dram", "dma")
+USES = ("weights", "dram", "dma")
 """The fields of `Effects` for what a function may need beside its arguments."""
 
 USE_OF: Mapping[type[Operation], str] = MappingProxyType(
     {
-        sram.AllocOp: "arena",
-        memref.AllocOp: "arena",
         dram.AllocOp: "dram",
         memref.GetGlobalOp: "weights",
         **dict.fromkeys(dma.DMA.operations, "dma"),
@@ -108,7 +107,7 @@ class CallGraph:
         arguments = function.body.block.args
         buffers = [a.index for a in arguments if isinstance(a.type, MemRefType)]
         effects = self.effects[function]
-        if effects.arena or effects.dram or not self.sites[function]:
+        if effects.arenas or effects.dram or not self.sites[function]:
             return frozenset()
         written = {index for index in buffers if arguments[index] in effects.written}
         calls = [
@@ -186,6 +185,8 @@ def effects_of(
     """
     written: set[SSAValue] = set()
     used = {USE_OF[kind] for kind in ops.lists if kind in USE_OF}
+    placed = ops.of(sram.AllocOp, memref.AllocOp)
+    arenas = {memory_of_type(op.results[0].type) for op in placed}
     for op in ops.of(*WRITERS):
         match op:
             case memref.StoreOp() | dsp.StoreWordOp() | mve.StoreOp():
@@ -199,6 +200,7 @@ def effects_of(
                 callee = functions[op.callee.string_value()]
                 effects = known[callee]
                 used |= {each for each in USES if getattr(effects, each)}
+                arenas |= effects.arenas
                 written |= {
                     root_of(value)
                     for value, inner in zip(op.arguments, callee.body.block.args, strict=True)
@@ -210,4 +212,5 @@ def effects_of(
         if isinstance(root.owner, memref.GetGlobalOp):
             name = root.owner.name_.string_value()
             raise PassFailedException(f"c: @{function.sym_name.data} writes the constant @{name}")
-    return Effects(frozenset(written), **{each: each in used for each in USES})
+    flags = {each: each in used for each in USES}
+    return Effects(frozenset(written), frozenset(arenas), **flags)

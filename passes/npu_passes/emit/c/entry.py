@@ -24,10 +24,11 @@ from npu_passes.emit.c.unit import Unit
 def signature(program: Program, entry: Entry, unit: Unit) -> str:
     """The prototype: `int ID_run(const float *input, float *output, void *arena)`.
 
-    A program with transfers has two more parameters: off-chip memory and the DMA engine.
+    There is a pointer for each arena. A program with transfers has two more parameters: off-chip
+    memory and the DMA engine.
     """
     parameters = [parameter(entry, argument, unit) for argument in entry.parameters]
-    parameters.append("void *arena")
+    parameters += [f"void *{arena.name}" for arena in program.arenas]
     if program.uses_dma:
         parameters += ["void *dram", "npu_dma *dma"]
     if program.where == "bin":
@@ -74,14 +75,13 @@ def print_checks(body: Body, entry: Entry) -> None:
     """Print the checks for NULL and misaligned pointers, and byte pointers to the blocks."""
     program, function = body.program, entry.function
     pointers = [one.name for one in entry.parameters if isinstance(one.value.type, MemRefType)]
-    pointers += ["arena"] * bool(program.arena_bytes)
+    pointers += [arena.name for arena in program.arenas if arena.bytes]
     pointers += ["dram"] * bool(program.dram_bytes) + ["dma"] * program.uses_dma
     pointers += ["weights"] * (program.where == "bin" and bool(program.weights_bytes))
-    uses_arena = function.needs_arena or any(
-        argument.offset is not None for argument in entry.arguments
-    )
-    if uses_arena:
-        body.line("unsigned char *const bytes = (unsigned char *)arena;")
+    used = {each.memory for each in entry.arguments if each.offset is not None}
+    for arena in program.arenas:
+        if arena.memory in used | function.memories:
+            body.line(f"unsigned char *const {arena.pointer} = (unsigned char *){arena.name};")
     if function.needs_dram:
         body.line("unsigned char *const off_chip = (unsigned char *)dram;")
     if function.needs_weights:
@@ -91,7 +91,8 @@ def print_checks(body: Body, entry: Entry) -> None:
         body.line(f"if ({' || '.join(f'{name} == NULL' for name in pointers)}) {{")
         body.line("    return 1;")
         body.line("}")
-    print_alignment(body, "arena", program.arena_bytes)
+    for arena in program.arenas:
+        print_alignment(body, arena.name, arena.bytes)
     if program.uses_dma:
         print_alignment(body, "dram", program.dram_bytes)
     if program.where == "bin" and not (program.weights_bytes and function.needs_weights):
@@ -120,7 +121,8 @@ def bind_arguments(body: Body, entry: Entry) -> None:
         if argument.offset is not None:
             name = body.scope.fresh(f"{argument.name}_map")
             ctype = pointee(body, value)
-            address = f"bytes + {argument.macro}_OFFSET"
+            arena = body.program.arena(argument.memory)
+            address = f"{arena.pointer} + {argument.macro}_OFFSET"
             body.line(f"/* {comment(argument.label)}: {shape_text(type_)} */")
             body.line(f"{ctype} *const {name} = ({ctype} *)(void *)({address});")
         body.pointers[value] = Pointer(name, type_.get_offset() or 0)
@@ -144,7 +146,9 @@ def print_transfer(body: Body, argument: Argument, *, inwards: bool) -> None:
 
 def reset_signature(program: Program) -> str:
     """The prototype of the function that sets all states to zero."""
-    return prototype(f"void {program.prefix}_reset", ["void *arena"])
+    return prototype(
+        f"void {program.prefix}_reset", [f"void *{arena.name}" for arena in program.arenas]
+    )
 
 
 def reset_function(program: Program, unit: Unit) -> str:
@@ -155,11 +159,18 @@ def reset_function(program: Program, unit: Unit) -> str:
     if not program.states:
         return ""
     unit.headers.add("string.h")
-    lines = ["unsigned char *const bytes = (unsigned char *)arena;"]
+    memories = {state.memory for state in program.states}
+    lines = [
+        f"unsigned char *const {arena.pointer} = (unsigned char *){arena.name};"
+        if arena.memory in memories
+        else f"(void){arena.name};"
+        for arena in program.arenas
+    ]
     for state in program.states:
         type_ = memref_of(state.value)
         zero = ZERO_POINT.of(argument_attributes(state.value)) or 0
         size = f"{state.macro}_ELEMENTS * sizeof({unit.ctype(type_.element_type).name})"
-        lines.append(f"memset(bytes + {state.macro}_OFFSET, {zero}, {size});")
+        pointer = program.arena(state.memory).pointer
+        lines.append(f"memset({pointer} + {state.macro}_OFFSET, {zero}, {size});")
     body = (f"    {line}" for line in lines)
     return "\n".join((reset_signature(program), "{", *body, "}", ""))

@@ -38,7 +38,7 @@ def layer_function(program: Program, function: Function, unit: Unit) -> str:
     """The definition of a private function."""
     body = body_of(program, function, unit)
     parameters = [parameter(body, argument) for argument in function.op.body.block.args]
-    parameters += ["unsigned char *bytes"] * function.needs_arena
+    parameters += [f"unsigned char *{arena.pointer}" for arena in program.arenas_of(function)]
     parameters += ["unsigned char *off_chip"] * function.needs_dram
     parameters += ["npu_dma *dma"] * function.needs_dma
     parameters += ["const unsigned char *parameters"] * function.needs_weights
@@ -88,18 +88,21 @@ def layer_comment(function: Function, body: Body) -> list[str]:
     lines = [f"/* {title or comment(function.op.sym_name.data)}"]
     for argument in function.op.body.block.args:
         if argument in body.pointers:
-            places = (place_text(call.arguments[argument.index]) for call in function.calls)
+            places = (
+                place_text(body.program, call.arguments[argument.index]) for call in function.calls
+            )
             name, type_ = body.pointers[argument].name, memref_of(argument)
             lines.append(f" *   {name}: {shape_text(type_)}, {'; '.join(dict.fromkeys(places))}")
     return [*lines, " */"]
 
 
-def place_text(value: SSAValue) -> str:
+def place_text(program: Program, value: SSAValue) -> str:
     """Text for a comment that says in which memory the buffer lies that a call passes."""
     memory = memory_of(value)
     match memory.kind:
         case "arena":
-            return f"arena bytes {memory.begin} to {memory.end - 1}"
+            where = program.arena(memory.memory).where
+            return f"{where} bytes {memory.begin} to {memory.end - 1}"
         case "dram":
             return f"off-chip bytes {memory.begin} to {memory.end - 1}"
         case "weights":

@@ -57,6 +57,27 @@ WITH_STATES = (
 )
 """What the comments say of a program without states, and of one with them."""
 
+OF_MEMORIES = (
+    (
+        f"The arena is the only memory that is written: ARENA_BYTES bytes, aligned to {ALIGNMENT}.",
+        f"The arenas are the only memory that is written, each aligned to {ALIGNMENT}:\nARENAS",
+    ),
+    ("It holds", "They hold"),
+    ("overwrites all of it", "overwrites all of them"),
+    ("a run overwrites it", "a run overwrites them"),
+    ("Its content", "Their content"),
+    ("its content", "their content"),
+    ("be written straight to `arena + OFFSET`", "be written straight to its OFFSET in its arena"),
+    ("be read at `arena + OFFSET`", "be read at its OFFSET in its arena"),
+    ("lies outside the arena.", "lies outside the arenas."),
+    ("States stay in the arena", "States stay in the arenas"),
+    ("All other bytes of the arena", "All other bytes of the arenas"),
+    ("2 if the arena is not", "2 if an arena is not"),
+    ("the arena must stay as it\n * is", "the arenas must stay as they\n * are"),
+    ("nothing is kept but in the arena:", "nothing is kept but in the arenas:"),
+)
+"""What the comments say of one arena, and of arenas that have the names of memories."""
+
 STREAM_TEXT = f"""\
 /*
  * The input arrives in rows. Call BEGIN, then PUSH until all ROWS rows were
@@ -116,7 +137,7 @@ def header(program: Program) -> str:
     parts += [f'#include "{RUNTIME}"\n'] * program.uses_dma
     parts += ["\n"] if unit.headers or program.uses_dma else []
     parts += memory_text(program)
-    parts += [argument_text(argument) for argument in program.arguments]
+    parts += [argument_text(program, argument) for argument in program.arguments]
     parts += weights_text(program)
     parts += ['#ifdef __cplusplus\nextern "C" {\n#endif\n\n']
     parts += state_text(program)
@@ -130,9 +151,10 @@ def memory_text(program: Program) -> Iterator[str]:
     macros = program.macros
     text = OFF_CHIP_TEXT if program.uses_dma else ARENA_TEXT
     text = STREAM_ARENA_TEXT if program.is_streamed else text
-    text = of_states(program, text).replace("ARENA_BYTES", macros.arena_bytes)
+    text = of_memories(program, of_states(program, text))
+    text = text.replace("ARENA_BYTES", program.arenas[0].macro)
     yield text.replace("DRAM_BYTES", macros.dram_bytes)
-    yield f"#define {macros.arena_bytes} {program.arena_bytes}\n"
+    yield from (f"#define {arena.macro} {arena.bytes}\n" for arena in program.arenas)
     if program.uses_dma:
         yield f"#define {macros.dram_bytes} {program.dram_bytes}\n"
     yield "\n"
@@ -141,7 +163,7 @@ def memory_text(program: Program) -> Iterator[str]:
 def state_text(program: Program) -> Iterator[str]:
     """The prototype of the function that resets the states, if there are any."""
     if program.states:
-        yield STATE_TEXT.replace("RESET", f"{program.prefix}_reset()")
+        yield of_memories(program, STATE_TEXT).replace("RESET", f"{program.prefix}_reset()")
         yield f"{reset_signature(program)};\n\n"
 
 
@@ -152,9 +174,24 @@ def of_states(program: Program, text: str) -> str:
     return text
 
 
+def of_memories(program: Program, text: str) -> str:
+    """A comment about the arena, as it is if arenas have the names of memories."""
+    if not program.names_memories:
+        return text
+    for plain, other in OF_MEMORIES:
+        text = text.replace(plain, other)
+    lines = (
+        f" *   `{arena.name}`: {arena.macro} bytes in {arena.memory}"
+        + ", which is behind a data cache" * arena.cached
+        for arena in program.arenas
+    )
+    return text.replace("ARENAS", "\n".join(lines))
+
+
 def return_text(program: Program) -> str:
     """The comment about what the public function returns, and when it may be called."""
-    return of_states(program, ENGINE_TEXT if program.uses_dma else RETURN_TEXT)
+    text = of_states(program, ENGINE_TEXT if program.uses_dma else RETURN_TEXT)
+    return of_memories(program, text)
 
 
 def stream_text(program: Program) -> str:
@@ -163,7 +200,7 @@ def stream_text(program: Program) -> str:
     rows = next(argument for argument in program.arguments if is_streamed(roles_of(argument)))
     type_ = memref_of(rows.value)
     _, channels, _, width = type_.get_shape()
-    text = STREAM_TEXT.replace("ROWS", f"{rows.macro}_ROWS")
+    text = of_memories(program, STREAM_TEXT).replace("ROWS", f"{rows.macro}_ROWS")
     text = text.replace("LINE", f"{channels}][{width}" if channels > 1 else f"{width}")
     for word, name in zip(("BEGIN", "PUSH", "FINISH"), names, strict=True):
         text = text.replace(word, f"{name}()")
@@ -175,7 +212,7 @@ def roles_of(argument: Argument) -> Attributes:
     return argument_attributes(argument.value)
 
 
-def argument_text(argument: Argument) -> str:
+def argument_text(program: Program, argument: Argument) -> str:
     """The macros of one argument."""
     type_ = as_memref(argument.value.type)
     if type_ is None:
@@ -189,6 +226,8 @@ def argument_text(argument: Argument) -> str:
     ways = ["input"] * argument.is_input + ["output"] * argument.is_output
     ways = ["state"] if argument.is_state else ways
     way = f", {' and '.join(ways)}" if ways else ""
+    if program.names_memories and argument.offset is not None:
+        way += f" in {program.arena(argument.memory).name}"
     text = f"/* {comment(argument.label)}: {shape_text(type_)}{way} */\n"
     if argument.offset is not None:
         text += f"#define {argument.macro}_OFFSET {argument.offset}\n"

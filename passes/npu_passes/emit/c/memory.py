@@ -108,13 +108,16 @@ def qualified(body: Body, buffer: SSAValue) -> str:
 
 
 def print_alloc(body: Body, op: sram.AllocOp | memref.AllocOp | dram.AllocOp) -> None:
-    """Print the pointer of an allocation into the arena, or into the block off the chip."""
+    """Print the pointer of an allocation into an arena, or into the block off the chip."""
     buffer, type_ = op.results[0], memref_of(op.results[0])
     name, offset = body.name_for(buffer, "buffer"), alloc_offset(op)
     place = memory_of(buffer)
     ctype = qualified(body, buffer)
     inner = "const void" if ctype.startswith("const") else "void"
-    block, where = ("off_chip", "off-chip") if place.kind == "dram" else ("bytes", "arena")
+    block, where = "off_chip", "off-chip"
+    if place.kind == "arena":
+        arena = body.program.arena(place.memory)
+        block, where = arena.pointer, arena.where
     address = f"{block} + {offset}" if offset else block
     note = f"{shape_text(type_)}, {where} bytes {place.begin} to {place.end - 1}"
     body.line(f"/* {note} */")

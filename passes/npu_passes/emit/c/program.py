@@ -15,11 +15,12 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect.arenas import memory_of_type
 from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import PORT
 from npu_dialect.stream_attributes import STREAM_PART, STREAM_PARTS
 from npu_passes.emit.c import off_chip
-from npu_passes.emit.c.arena import arena_size, dram_size
+from npu_passes.emit.c.arena import Arena, arenas, dram_size
 from npu_passes.emit.c.buffers import argument_offset
 from npu_passes.emit.c.calls import CallGraph, layers_of
 from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
@@ -54,11 +55,16 @@ class Argument:
     macro: str
     """The beginning of its macros' names: `ID_INPUT`."""
     offset: int | None
-    """Byte offset in the arena; None if it stays in the caller's memory."""
+    """Byte offset in its arena; None if it stays in the caller's memory."""
     is_input: bool
     is_output: bool
     is_state: bool
-    """Whether it lies in the arena only, and is kept from one run to the next."""
+    """Whether it lies in its arena only, and is kept from one run to the next."""
+
+    @property
+    def memory(self) -> str:
+        """The memory of its arena."""
+        return memory_of_type(self.value.type)
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,8 @@ class Function:
     written: frozenset[SSAValue]
     restrict: frozenset[int]
     """Indices of the arguments that are `restrict`."""
-    needs_arena: bool
+    memories: frozenset[str]
+    """The memories in which it, or a function that it calls, has allocations."""
     needs_weights: bool
     needs_dram: bool
     needs_dma: bool
@@ -109,7 +116,6 @@ class Macros:
     """The names of the macros of a program."""
 
     guard: str
-    arena_bytes: str
     dram_bytes: str
     weights_bytes: str
     on_layer: str
@@ -118,13 +124,13 @@ class Macros:
     @staticmethod
     def of(prefix: str) -> Macros:
         """Macros that begin with the prefix in capitals."""
-        words = ("H", "ARENA_BYTES", "DRAM_BYTES", "WEIGHTS_BYTES", "ON_LAYER", "WEIGHTS_SECTION")
+        words = ("H", "DRAM_BYTES", "WEIGHTS_BYTES", "ON_LAYER", "WEIGHTS_SECTION")
         return Macros(*(f"{prefix.upper()}_{word}" for word in words))
 
     @property
     def all(self) -> tuple[str, ...]:
         """All of them but `dram_bytes`, which only a program with transfers has."""
-        return (self.guard, self.arena_bytes, self.weights_bytes, self.on_layer, self.section)
+        return (self.guard, self.weights_bytes, self.on_layer, self.section)
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,8 @@ class Program:
     where: Where
     index: CType
     scope: Scope
-    arena_bytes: int
+    arenas: tuple[Arena, ...]
+    """The blocks of memory on the chip, one in each memory in use."""
     dram_bytes: int
     shapes: dict[Runs, str]
     """The shapes of transfers, each with the name of its table."""
@@ -169,8 +176,12 @@ class Program:
         graph = CallGraph.of(module, public)
         if uses_dma := off_chip.uses_engine(public, graph):
             fixed |= {macros.dram_bytes, *off_chip.reserved_names(prefix)}
+        taken = local_names(uses_dma)
+        blocks = arenas(public, graph, prefix, {*RESERVED, *taken})
+        fixed |= {each.macro for each in blocks}
+        taken += tuple(name for each in blocks for name in (each.name, each.pointer))
         scope = Scope(taken=RESERVED | fixed)
-        arguments = arguments_of(public, prefix, scope, local_names(uses_dma))
+        arguments = arguments_of(public, prefix, scope, taken)
         functions = functions_of(graph, public, prefix, where, scope)
         return Program(
             prefix,
@@ -178,7 +189,7 @@ class Program:
             where,
             index_type(largest_index(module)),
             scope,
-            arena_size(public, graph),
+            blocks,
             dram_size(public, graph),
             off_chip.shapes_of(graph, prefix, scope),
             off_chip.blocks_of(graph, prefix, scope),
@@ -192,7 +203,26 @@ class Program:
     @property
     def local_names(self) -> tuple[str, ...]:
         """Names that every function may have."""
-        return local_names(self.uses_dma)
+        blocks = (name for each in self.arenas for name in (each.name, each.pointer))
+        return (*local_names(self.uses_dma), *blocks)
+
+    def arena(self, memory: str) -> Arena:
+        """The arena in a memory."""
+        return next(each for each in self.arenas if each.memory == memory)
+
+    def arenas_of(self, function: Function) -> tuple[Arena, ...]:
+        """The arenas whose bytes a function needs beside its arguments."""
+        return tuple(each for each in self.arenas if each.memory in function.memories)
+
+    @property
+    def names_memories(self) -> bool:
+        """Whether the arenas have the names of memories, as there may be several."""
+        return any(each.name != "arena" for each in self.arenas)
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of all arenas."""
+        return sum(each.bytes for each in self.arenas)
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -333,7 +363,7 @@ def functions_of(
             f"{prefix}_{part_of(op)}" if op in public else scope.fresh(wanted),
             effects.written,
             graph.restricted(op),
-            effects.arena,
+            effects.arenas,
             effects.weights and where == "bin",
             effects.dram,
             effects.dma,

@@ -174,7 +174,7 @@ def print_call(body: Body, op: CallOp) -> None:
         for value in op.arguments
     ]
     body.flush()
-    arguments += ["bytes"] * callee.needs_arena
+    arguments += [arena.pointer for arena in body.program.arenas_of(callee)]
     arguments += ["off_chip"] * callee.needs_dram + ["dma"] * callee.needs_dma
     arguments += ["parameters"] * callee.needs_weights
     body.line(f"{callee.name}({', '.join(arguments)});")

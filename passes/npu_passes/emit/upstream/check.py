@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation
 
 from npu_dialect import dma, dram, dsp, sram
 from npu_dialect.arguments import attributes_of_arguments, is_input, is_output
-from npu_dialect.attributes import DRAM_INPUT, DRAM_OUTPUT, LAYER, SRAM_OFFSET
+from npu_dialect.attributes import ARENAS, DRAM_INPUT, DRAM_OUTPUT, LAYER, SRAM_OFFSET
 from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.stream_attributes import STREAM
@@ -44,6 +44,9 @@ def check(module: ModuleOp) -> None:
 
     Raises: Refusal with a list of everything that it cannot say.
     """
+    for op in module.ops:
+        if ARENAS.is_on(op):
+            raise Refusal("expected buffers in one memory: leave out npu-assign-memories before")
     if problems := listed(problem for op in module.ops for problem in problems_at_top(op)):
         raise Refusal("upstream cannot say this:" + problems)
 

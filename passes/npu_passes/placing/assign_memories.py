@@ -1,0 +1,230 @@
+"""`npu-assign-memories`: choose one of several memories for every on-chip buffer of a function.
+
+Level of IR: layers on buffers without offsets, on a machine with several memories. It decides the
+memory space of each buffer; views have that of their buffer.
+
+    %a = sram.alloc : memref<1x6x14x14xf32, #npu.sram>
+    %rows = memref.subview %a[0, 0, 2, 0] ... : memref<..., #npu.sram> to memref<..., #npu.sram>
+becomes
+    %a = sram.alloc : memref<1x6x14x14xf32, #npu.memory<"dtcm">>
+    %rows = memref.subview %a[0, 0, 2, 0] ... : ... to memref<..., #npu.memory<"dtcm">>
+
+The buffers that the core reads and writes most lie in the memory that is fastest for them, as far
+as there is room at every point of the program: `npu_plans/memories`. A buffer that is in the space
+of a memory already stays there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.machine import Machine
+from npu_dialect.memories import Memory
+from npu_dialect.npu.attributes import MemorySpace, SramSpace
+from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.target import machine_of
+from npu_passes.analysis.core_accesses import Accesses, accesses_of
+from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
+from npu_passes.analysis.on_chip import functions, in_space, on_chip_spaces, on_chip_values
+from npu_passes.analysis.views import aliases_of
+from npu_passes.placing.messages import columns, name_of, place_of, shape_text
+from npu_passes.support.refuse import DoesNotFit, RefusingPass, refuse
+from npu_plans.arena.fillings import Occupancy
+from npu_plans.arena.problem import PlanError, Problem, live_bound
+from npu_plans.memories.decide import Overflow, decide
+from npu_plans.memories.problem import MemoryProblem, Room
+
+
+@dataclass(frozen=True)
+class AssignMemoriesPass(RefusingPass):
+    """Choose the memory of each on-chip buffer. Machines with one memory stay with `#npu.sram`.
+
+    The cost of a buffer in a memory is the cycles of the core's accesses (`core_accesses.py`) at
+    the rates of the memory. The plan with the fewest cycles is found with HiGHS; of equal ones, the
+    one with the fewest memories. A plan that does not fit is an error.
+    """
+
+    name = "npu-assign-memories"
+
+    ports: Literal["any", "dma"] = "any"
+    """The memories of inputs and outputs: `any`, or those that DMA engines reach, so that a
+    peripheral can write an input and read an output in place."""
+    sharing: bool = True
+    """Whether buffers that do not live together may share bytes; not so with
+    `npu-assign-sram-offsets{strategy=none}`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Plan every function, then write the spaces."""
+        machine = machine_of(op)
+        if machine is None or not machine.memories:
+            return
+        plans = [
+            (lifetimes, planned(lifetimes, problem_of(lifetimes, machine, self), machine))
+            for function in functions(op)
+            if any(on_chip_values(function, SramSpace()))
+            for lifetimes in (readable(function, machine),)
+        ]
+        for lifetimes, chosen in plans:
+            for buffer, memory in zip(lifetimes.buffers, chosen, strict=True):
+                move(buffer.value, MemorySpace.of(memory))
+
+
+def readable(function: Operation, machine: Machine) -> Lifetimes:
+    """The buffers of a function in all on-chip spaces.
+
+    Raises: PassFailedException if one has an offset, is in a memory that the machine has not, or is
+        passed to a function.
+    """
+    lifetimes = lifetimes_of(function, *on_chip_spaces(function))
+    names = [each.name for each in machine.memories]
+    for buffer in lifetimes.buffers:
+        space = memory_space(buffer.value)
+        if isinstance(space, MemorySpace) and space.memory not in names:
+            refuse(
+                function,
+                f"expected {buffer.name!r} in one of the memories {', '.join(names)} of "
+                f"{machine.name}, got {space}",
+            )
+        if buffer.pin is not None and not isinstance(space, MemorySpace):
+            refuse(
+                function,
+                f"expected {buffer.name!r} without an offset, as its memory is not chosen yet, got "
+                f"{buffer.pin}",
+            )
+        for alias in aliases_of(buffer.value):
+            for use in alias.uses:
+                if isinstance(use.operation, CallOp):
+                    refuse(use.operation, "expected no calls: run this before npu-outline-layers")
+    return lifetimes
+
+
+def planned(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> list[str]:
+    """The name of the memory of each buffer.
+
+    Raises: PassFailedException if the buffers do not fit into the memories.
+    """
+    for index, costs in enumerate(problem.unit_costs):
+        if all(cost is None for cost in costs):
+            name = lifetimes.buffers[problem.units[index][0]].name
+            refuse(
+                lifetimes.function,
+                f"expected a memory of {machine.name} in which {name!r} may lie, got none: see the "
+                "option ports, and memories that buffers are in already",
+            )
+    try:
+        places = decide(problem)
+    except PlanError as error:
+        refuse(lifetimes.function, str(error), f"@{name_of(lifetimes.function)}")
+    except Overflow as overflow:
+        message = too_large(lifetimes, problem, overflow, machine)
+        raise DoesNotFit(message, sum(overflow.arenas)) from None
+    names = [room.name for room in problem.rooms]
+    return [names[places[problem.unit_of[index]]] for index in range(len(lifetimes.buffers))]
+
+
+def problem_of(
+    lifetimes: Lifetimes, machine: Machine, options: AssignMemoriesPass
+) -> MemoryProblem:
+    """The buffers and memories as plain data."""
+    memories = machine.memories
+    values = [each.value for each in lifetimes.buffers]
+    accesses = accesses_of(lifetimes.function, values)
+    return MemoryProblem(
+        tuple(
+            Room(each.name, each.bytes, max(each.alignment, machine.alignment)) for each in memories
+        ),
+        lifetimes.occupancy() if options.sharing else alone(lifetimes),
+        tuple(
+            tuple(cost(value, needs, memory, options.ports) for memory in memories)
+            for value, needs in zip(values, accesses, strict=True)
+        ),
+        units_of(values),
+        lifetimes.rows if options.sharing else (),
+    )
+
+
+def alone(lifetimes: Lifetimes) -> Occupancy:
+    """The buffers as if each lived all the time."""
+    last = len(lifetimes.ops)
+    buffers = tuple(replace(each.plain(), first=0, last=last) for each in lifetimes.buffers)
+    return Occupancy(buffers, ((),) * len(buffers))
+
+
+def cost(value: SSAValue, accesses: Accesses, memory: Memory, ports: str) -> Fraction | None:
+    """The cycles of the accesses to a buffer in a memory; None if it may not lie there."""
+    space, marks = memory_space(value), argument_attributes(value)
+    if isinstance(space, MemorySpace):
+        if space.memory != memory.name:
+            return None
+    elif ports == "dma" and (is_input(marks) or is_output(marks)) and not memory.dma:
+        return None
+    reads = accesses.read / memory.read_bytes_per_cycle
+    return reads + accesses.written / memory.write_bytes_per_cycle
+
+
+def units_of(values: Sequence[SSAValue]) -> tuple[tuple[int, ...], ...]:
+    """The buffers in groups that one value may refer to, as the result of a choice does."""
+    unit = list(range(len(values)))
+    seen: dict[SSAValue, int] = {}
+    for index, value in enumerate(values):
+        for alias in aliases_of(value):
+            other = unit[seen.setdefault(alias, index)]
+            mine = unit[index]
+            unit = [other if each == mine else each for each in unit]
+    groups: dict[int, list[int]] = {}
+    for index, each in enumerate(unit):
+        groups.setdefault(each, []).append(index)
+    return tuple(map(tuple, groups.values()))
+
+
+def memory_space(value: SSAValue) -> Attribute:
+    """The memory space of a buffer."""
+    assert is_buffer_type(value.type)
+    return value.type.memory_space
+
+
+def too_large(
+    lifetimes: Lifetimes, problem: MemoryProblem, overflow: Overflow, machine: Machine
+) -> str:
+    """The message that buffers do not fit: each memory's need, and the buffers at the peak."""
+    needs = "".join(
+        f"\n  {room.name}: {size} bytes needed, {room.bytes} available"
+        for room, size in zip(problem.rooms, overflow.arenas, strict=True)
+    )
+    bound = live_bound(Problem(problem.lived.buffers, problem.lived.overlays, lifetimes.floor))
+    names = [problem.rooms[overflow.places[problem.unit_of[index]]].name for index in bound.live]
+    rows = [
+        (each.name, shape_text(each.value), f"in {name}", f"{each.size} bytes")
+        for name, each in zip(names, (lifetimes.buffers[index] for index in bound.live))
+    ]
+    return (
+        f"@{name_of(lifetimes.function)}: the buffers do not fit into the memories of "
+        f"{machine.name}:{needs}\nthe buffers live at {place_of(lifetimes, bound)} alone take "
+        f"{bound.bytes}:" + "".join(columns(rows))
+    )
+
+
+def move(buffer: SSAValue, space: MemorySpace) -> None:
+    """Give a buffer and its views another memory space."""
+    block = buffer.owner
+    function = None if isinstance(block, Operation) else block.parent_op()
+    for value in aliases_of(buffer):
+        if in_space(value, SramSpace()):
+            type_ = value.type
+            assert is_buffer_type(type_)
+            new = MemRefType(type_.element_type, type_.get_shape(), type_.layout, space)
+            Rewriter.replace_value_with_new_type(value, new)
+    if isinstance(function, FuncOp):
+        types = function.function_type
+        inputs = [argument.type for argument in function.body.block.args]
+        function.function_type = FunctionType.from_lists(inputs, types.outputs.data)
