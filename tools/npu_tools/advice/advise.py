@@ -104,7 +104,8 @@ class Search:
         What the passes say that they need is tried first. If that fails, sizes grow until one
         works, and bisection goes on between that size and the largest one that fails.
         """
-        fails, size = self.machine.sram_bytes, needed
+        largest = max((each.bytes for each in self.machine.memories), default=None)
+        fails, size = largest or self.machine.sram_bytes, needed
         found: Fits | Fails | None = Fails(needed)
         for _ in range(SIZES):
             size = rounded(max(size or 0, fails + 1 if size else fails * 5 // 4))
@@ -125,12 +126,17 @@ class Search:
                 size, found = middle, smaller
             else:
                 fails = middle
-        return Entry("sram", f"an SRAM of {size // KB} KB", found.arena, size, found.cycles)
+        return Entry("sram", self.of_size(size), found.arena, size, found.cycles)
+
+    def of_size(self, size: int) -> str:
+        """What a machine has with a size of SRAM, in words."""
+        what = "one memory" if self.machine.memories else "an SRAM"
+        return f"{what} of {size // KB} KB"
 
     def sized(self, job: Job, size: int) -> Fits | Fails | None:
         """Try a size of SRAM."""
         machine = self.machine.with_sram(size)
-        return self.attempt(f"an SRAM of {size // KB} KB", job, machine)
+        return self.attempt(self.of_size(size), job, machine)
 
     def attempt(self, name: str, job: Job, machine: Machine) -> Fits | Fails | None:
         """Try a way for a share of the time that is left; None if that is too short."""

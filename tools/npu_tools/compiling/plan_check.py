@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from npu_dialect.attributes import ARENA
+from npu_dialect.arenas import has_arenas
 from npu_tools.compiling.check import is_in_parts
 from npu_tools.shadow import NotFollowed, check
 from npu_tools.shared.errors import UserError
@@ -25,7 +25,7 @@ class PlanCheck:
         """Check the plan. Raises: UserError that lists the faults, or says what is unknown."""
         if is_in_parts(module):  # the plan is that of the function before
             return
-        if not any(isinstance(op, FuncOp) and ARENA.is_on(op) for op in module.ops):
+        if not any(isinstance(op, FuncOp) and has_arenas(op) for op in module.ops):
             return
         try:
             faults = check(module)

@@ -12,7 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from npu_dialect.attributes import ARENA
+from npu_dialect.arenas import has_arenas
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import is_buffer_type
 
@@ -29,7 +29,7 @@ def has_buffers(module: ModuleOp) -> bool:
 
 def has_offsets(module: ModuleOp) -> bool:
     """Whether a function has its arena."""
-    return any(isinstance(op, func.FuncOp) and ARENA.is_on(op) for op in module.ops)
+    return any(isinstance(op, func.FuncOp) and has_arenas(op) for op in module.ops)
 
 
 def is_outlined(module: ModuleOp) -> bool:

@@ -26,7 +26,7 @@ version=1.0.0
 author=npu-dialect
 maintainer=npu-dialect
 sentence=The neural network {name}, compiled to C.
-paragraph=Call {calls} with an arena of {arena} bytes. Nothing is allocated, {kept}.
+paragraph=Call {calls} with {arenas}. Nothing is allocated, {kept}.
 category=Data Processing
 url=https://example.com/
 architectures=*
@@ -76,7 +76,7 @@ def arduino_files(network: Network) -> dict[str, str]:
             library=library,
             name=network.name,
             calls=", ".join(f"{name}()" for name in network.functions),
-            arena=network.macro("ARENA_BYTES"),
+            arenas=network.arenas,
             kept="states are kept" if network.has_states else "nothing is kept",
         ),
         f"{root}/keywords.txt": "".join(keywords(network)),

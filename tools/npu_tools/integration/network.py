@@ -51,6 +51,16 @@ class Network:
         return [name for name in names if re.search(rf"^int {name}\(", self.header, re.MULTILINE)]
 
     @property
+    def arenas(self) -> str:
+        """What the functions need, in words: `an arena of 5412 bytes`, or one in each memory."""
+        found = re.search(rf"^int {self.functions[0]}\(([^)]*)\);", self.header, re.MULTILINE)
+        pointers = re.findall(r"\bvoid \*(\w+)", found[1] if found else "")
+        if "arena" in pointers or not pointers:
+            return f"an arena of {self.macro('ARENA_BYTES')} bytes"
+        sizes = (f"{self.macro(f'{name.upper()}_BYTES')} bytes in {name}" for name in pointers)
+        return f"arenas of {' and '.join(sizes)}"
+
+    @property
     def has_states(self) -> bool:
         """Whether `ID_reset` must be called before the first run."""
         return f"void {self.name}_reset(" in self.header

@@ -26,7 +26,7 @@ config {symbol}
 \tbool "Neural network {name}"
 \thelp
 \t  The neural network {name}, compiled to C by npu-dialect: call
-\t  {calls} of {name}.h with an arena of {arena} bytes.
+\t  {calls} of {name}.h with {arenas}.
 \t  {constants}
 """
 
@@ -50,7 +50,6 @@ def zephyr_files(network: Network) -> dict[str, str]:
     if network.blobs:
         constants = f"Its weights are a file of {weights} bytes, which the program loads."
     sources = "\n".join(f"    ${{CMAKE_CURRENT_LIST_DIR}}/../{name}" for name in network.sources)
-    arena = network.macro("ARENA_BYTES")
     return {
         "zephyr/module.yml": MODULE.format(mark=MARK, name=network.name),
         "zephyr/Kconfig": KCONFIG.format(
@@ -58,7 +57,7 @@ def zephyr_files(network: Network) -> dict[str, str]:
             symbol=symbol,
             name=network.name,
             calls=", ".join(f"{name}()" for name in network.functions),
-            arena=arena,
+            arenas=network.arenas,
             constants=constants,
         ),
         "zephyr/CMakeLists.txt": CMAKE.format(

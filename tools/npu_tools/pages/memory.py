@@ -25,6 +25,7 @@ def map_data(memory: MemoryMap) -> dict[str, Any]:
                 "size": box.size,
                 "first": box.first,
                 "last": box.last,
+                **({} if box.memory is None else {"memory": box.memory}),
             }
             for box in memory.boxes
         ],

@@ -19,19 +19,20 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryAllocEffect
 
+from npu_dialect.arenas import arena_bytes, arenas_of, is_on_chip, memory_of_type
 from npu_dialect.arguments import argument_attributes, is_state
-from npu_dialect.attributes import ARENA, LAYER, SRAM_INPUT
+from npu_dialect.attributes import LAYER, SRAM_INPUT
 from npu_dialect.dma import StartOp
-from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import map_type
 from npu_dialect.target import machine_of
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer
-from npu_passes.analysis.on_chip import in_space
+from npu_passes.analysis.on_chip import on_chip_spaces, space_of
 from npu_passes.analysis.views import is_view, root_of
 from npu_passes.support.traits import has
 from npu_plans.arena.problem import Buffer, Problem, live_bound
+from npu_tools.reports.arena_report import memory_of
 from npu_tools.reports.report import (
     layers_of,
     offset_of,
@@ -46,7 +47,8 @@ Role: TypeAlias = Literal["input", "output", "state", "map", "scratch"]
 class Box:
     """One buffer: it takes bytes [offset, offset + size) of the arena in steps first to last.
 
-    `type` is its shape and element type, such as `1x6x14x14xf32`.
+    `type` is its shape and element type, such as `1x6x14x14xf32`. Several arenas are drawn one
+    above the other: `memory` is that of the buffer's arena, which begins at `base`.
     """
 
     name: str
@@ -56,6 +58,14 @@ class Box:
     first: int
     last: int
     type: str = ""
+    memory: str | None = None
+    base: int = 0
+
+    @property
+    def place(self) -> str:
+        """Its first byte in its arena, for people."""
+        where = f"{self.offset - self.base:,}"
+        return where if self.memory is None else f"{where} of {self.memory}"
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,8 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
     function = planned_function(module)
     if function is None:
         return None
-    found, machine = lifetimes.lifetimes_of(function, SramSpace()), machine_of(module)
+    found = lifetimes.lifetimes_of(function, *on_chip_spaces(function))
+    machine, bases = machine_of(module), bases_of(function)
     steps = tuple(steps_of(function))
     spans = spans_of(found, steps)
     problem = Problem(
@@ -95,7 +106,7 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
         model=model,
         machine=None if machine is None else machine.name,
         sram=None if machine is None else machine.sram_bytes,
-        arena=ARENA.get(function) or 0,
+        arena=arena_bytes(function) or 0,
         bound=bound.bytes,
         peak=columns(spans, bound.point, bound.point)[0],
         steps=tuple(map(step_name, steps)) or ("run",),
@@ -103,14 +114,26 @@ def memory_map(module: ModuleOp, model: str = "") -> MemoryMap | None:
             Box(
                 buffer.name,
                 role_of(buffer, is_written=buffer.value in written),
-                offset_of(buffer.value) or 0,
+                (offset_of(buffer.value) or 0) + bases.get(memory_of_type(buffer.value.type), 0),
                 buffer.size,
                 *columns(spans, buffer.first, buffer.last),
                 type_text(buffer.value),
+                memory_of(function, buffer.value),
+                bases.get(memory_of_type(buffer.value.type), 0),
             )
             for buffer in found.buffers
         ),
     )
+
+
+def bases_of(function: func.FuncOp) -> dict[str, int]:
+    """Where the arena in each memory begins if they lie one behind the other."""
+    found: dict[str, int] = {}
+    end = 0
+    for memory, size in arenas_of(function).items():
+        found[memory] = end
+        end += size
+    return found
 
 
 def steps_of(function: func.FuncOp) -> Iterator[Operation]:
@@ -124,7 +147,13 @@ def steps_of(function: func.FuncOp) -> Iterator[Operation]:
 
 def touches(op: Operation) -> bool:
     """Whether an op is a layer or has an operand that lies on chip."""
-    return isinstance(op, LayerOp) or any(in_space(value, SramSpace()) for value in op.operands)
+    return isinstance(op, LayerOp) or any(map(on_chip, op.operands))
+
+
+def on_chip(value: SSAValue) -> bool:
+    """Whether a value is a buffer on chip."""
+    space = space_of(value)
+    return space is not None and is_on_chip(space)
 
 
 def step_name(op: Operation) -> str:
@@ -133,7 +162,7 @@ def step_name(op: Operation) -> str:
     A transfer is called after the layer that it moves data for: "load conv1", "store conv1".
     """
     if isinstance(op, StartOp) and (layer := LAYER.get(op)) is not None:
-        return f"{'load' if in_space(op.target, SramSpace()) else 'store'} {layer}"
+        return f"{'load' if on_chip(op.target) else 'store'} {layer}"
     names = [each.layer_name or each.name for each in op.walk() if isinstance(each, LayerOp)]
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:

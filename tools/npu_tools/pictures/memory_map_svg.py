@@ -78,7 +78,7 @@ def tooltip(memory: MemoryMap, box: Box) -> str:
     first, last = (printable(memory.steps[step]) for step in (box.first, box.last))
     lines = [
         " ".join(part for part in (printable(box.name), box.type) if part),
-        f"{box.size:,} bytes at {box.offset:,}",
+        f"{box.size:,} bytes at {box.place}",
         first if box.first == box.last else f"{first} to {last}",
     ]
     others = [each for each in memory.boxes if each is not box and share_memory(box, each)]

@@ -19,10 +19,10 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk
 from npu_passes.analysis.lifetimes import OnChipBuffer, lifetimes_of
+from npu_passes.analysis.on_chip import on_chip_spaces
 from npu_passes.analysis.timed_ops import NotTimed
 from npu_passes.analysis.timed_program import TimedProgram, read_program
 from npu_plans.time.rates import Rates, UnknownRate
@@ -143,7 +143,7 @@ class Arena:
     """How many bytes of the arena are in use while an op of a function runs."""
 
     def __init__(self, function: Operation) -> None:
-        lifetimes = lifetimes_of(function, SramSpace())
+        lifetimes = lifetimes_of(function, *on_chip_spaces(function))
         self.points = {op: point for point, op in enumerate(lifetimes.ops)}
         self.buffers = [each for each in lifetimes.buffers if each.pin is not None]
         self.last = -1

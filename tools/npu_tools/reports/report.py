@@ -12,7 +12,7 @@ gives the row
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from typing import Any, cast
 
@@ -20,9 +20,9 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from npu_dialect.arenas import arena_bytes, has_arenas
 from npu_dialect.arguments import Attributes, argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import (
-    ARENA,
     LAYER,
     PLANNED_AS,
     PORT,
@@ -32,7 +32,7 @@ from npu_dialect.attributes import (
     VALUE,
     ZERO_POINT,
 )
-from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
+from npu_dialect.npu.attributes import DramSpace, FlashSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import Map, bytes_of, is_buffer_type, map_type, shape_of
 from npu_dialect.sram import AllocOp
@@ -40,10 +40,12 @@ from npu_dialect.target import machine_of
 from npu_dialect.walking import walk_kind
 from npu_passes.analysis import lifetimes
 from npu_passes.analysis.lifetimes import OnChipBuffer
+from npu_passes.analysis.on_chip import on_chip_spaces
 from npu_passes.analysis.views import root_of
 from npu_plans.arena.problem import Buffer, Problem
 from npu_plans.arena.problem import live_bound as bound_of
 from npu_plans.modules.traffic import Traffic
+from npu_tools.reports.arena_report import ArenaReport, arenas_in, memory_of
 from npu_tools.reports.instruction_report import Instructions
 from npu_tools.reports.off_chip import off_chip
 from npu_tools.shared.errors import UserError
@@ -54,9 +56,9 @@ class LayerReport:
     """The row of one layer; sizes in bytes.
 
     `value` is its OFM's name in the model; None if it has none, or if the layer runs row by row.
-    `shape` is that of its OFM. `offset` is that of its OFM in the arena. `start` are the bytes from
-    there to the first element, `strides` the elements between neighbours along each axis. These two
-    are no keys of report.json.
+    `shape` is that of its OFM. `offset` is that of its OFM in the arena, `memory` that arena's
+    memory if there are several. `start` are the bytes from the offset to the first element,
+    `strides` the elements between neighbours along each axis. These two are no keys of report.json.
     """
 
     name: str
@@ -71,6 +73,7 @@ class LayerReport:
     tile: tuple[int, ...] | None = None
     start: int = 0
     strides: tuple[int, ...] | None = None
+    memory: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,10 +103,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class StateReport:
-    """A state that stays in the arena between runs: bytes `offset` to `offset` + `bytes`.
+    """A state that stays in an arena between runs: bytes `offset` to `offset` + `bytes`.
 
-    `name` is its name as an input, `next` that of the output that is its next value. `zero` is the
-    integer that stands for zero; a float state starts with zeros.
+    `memory` is that of the arena if there are several. `name` is its name as an input, `next` that
+    of the output that is its next value. `zero` is the integer that stands for zero; a float state
+    starts with zeros.
     """
 
     name: str
@@ -112,6 +116,7 @@ class StateReport:
     offset: int
     bytes: int
     zero: int
+    memory: str | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,8 @@ class Report:
     off_chip: Traffic
     naive: Traffic
     memory: Memory
+    arenas: tuple[ArenaReport, ...] = ()
+    """The arenas, one in each memory in use, in the order of the pointers in C."""
     planned_as: str | None = None
     elided_weights: bool = False
     """Whether weights were left out of the text, so that there is a plan and no C."""
@@ -161,6 +168,8 @@ class Report:
         del table["module_traffic"]
         for layer in table["layers"]:
             del layer["start"], layer["strides"]
+        without_memory(table["layers"])
+        without_memory(table["states"])
         if self.time is None:
             del table["time"]
         del table["instructions"]
@@ -180,6 +189,13 @@ class Report:
         return table
 
 
+def without_memory(rows: Sequence[dict[str, Any]]) -> None:
+    """Remove the memory from rows for which there is only one."""
+    for row in rows:
+        if row["memory"] is None:
+            del row["memory"]
+
+
 def planned_function(module: ModuleOp) -> func.FuncOp | None:
     """The function whose buffers have offsets and whose layers are not yet lowered; None if none.
 
@@ -187,7 +203,7 @@ def planned_function(module: ModuleOp) -> func.FuncOp | None:
     layers; then the function must contain neither calls nor loads and stores.
     """
     for op in module.ops:
-        if not isinstance(op, func.FuncOp) or not ARENA.is_on(op):
+        if not isinstance(op, func.FuncOp) or not has_arenas(op):
             continue
         code = (func.CallOp, memref.LoadOp, memref.StoreOp)
         if any(layers_of(op)) or not any(walk_kind(op, *code)):
@@ -208,7 +224,7 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
     Raises: UserError if no function has an arena, if a layer works on off-chip memory without
     transfers, or if the traffic cannot be counted.
     """
-    with_arena = (op for op in module.ops if isinstance(op, func.FuncOp) and ARENA.is_on(op))
+    with_arena = (op for op in module.ops if isinstance(op, func.FuncOp) and has_arenas(op))
     function = planned_function(module) or next(with_arena, None)
     if function is None:
         raise UserError(
@@ -216,10 +232,14 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
             "npu-assign-sram-offsets"
         )
     check_transfers(function)
-    layers = tuple(layer_report(op, index) for index, op in enumerate(layers_of(function)))
-    found = lifetimes.lifetimes_of(function, SramSpace())
+    layers = tuple(
+        replace(layer_report(op, index), memory=memory_of(function, op.output))
+        for index, op in enumerate(layers_of(function))
+    )
+    spaces = on_chip_spaces(function)
+    found = lifetimes.lifetimes_of(function, *spaces)
     buffers = found.buffers
-    arena = ARENA.get(function) or 0
+    arena = arena_bytes(function) or 0
     machine = machine_of(module)
     planned_as = PLANNED_AS.get(module)
     in_place = Traffic(weight_bytes=sum(layer.weight_bytes for layer in layers))
@@ -235,6 +255,7 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
         model=model,
         target=machine.name if machine else None,
         arena_bytes=arena,
+        arenas=tuple(arenas_in(function, machine)),
         weights_bytes=parameter_bytes(module),
         scratch_bytes=scratch_bytes(function, buffers) if layers else 0,
         layers=layers,
@@ -247,7 +268,9 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
             naive_bytes=None,
             fused_bytes=None,
             arena_bytes=arena,
-            live_bound_bytes=live_bound(found),
+            live_bound_bytes=sum(
+                live_bound(lifetimes.lifetimes_of(function, each)) for each in spaces
+            ),
             element_bytes=element_bytes(buffers),
             sram_bytes=machine.sram_bytes if machine else None,
         ),
@@ -356,6 +379,7 @@ def states_of(function: func.FuncOp) -> Iterator[StateReport]:
                 SRAM_OFFSET.of(attributes) or 0,
                 bytes_of(map_type(argument)),
                 ZERO_POINT.of(attributes) or 0,
+                memory_of(function, argument),
             )
 
 

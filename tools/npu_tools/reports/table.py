@@ -73,7 +73,7 @@ def layer_row(layer: LayerReport) -> tuple[str, ...]:
         number(layer.input_bytes),
         number(layer.output_bytes),
         number(layer.weight_bytes),
-        number(layer.offset),
+        number(layer.offset) if layer.memory is None else f"{layer.memory} {layer.offset}",
     )
 
 
@@ -87,6 +87,8 @@ def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
         ("bound: the most that lives at once", memory.live_bound_bytes),
     ):
         yield what, number(size), number(None if size is None else size // element)
+    for arena in report.arenas if len(report.arenas) > 1 else ():
+        yield f"  of it in {arena.memory}, which has {arena.available}", number(arena.bytes), ""
     if report.scratch_bytes:
         yield "scratch in the arena, at once", number(report.scratch_bytes), ""
     if report.states:

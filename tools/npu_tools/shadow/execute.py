@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect import dma, dram
+from npu_dialect.arenas import arenas_of, memory_of_type
 from npu_dialect.arguments import argument_attributes, is_input, is_output
-from npu_dialect.attributes import ARENA, DRAM_BYTES, LAYER, SRAM_OFFSET
+from npu_dialect.attributes import ARENAS, DRAM_BYTES, LAYER, SRAM_OFFSET
 from npu_dialect.placed import PlacedAllocOp
 from npu_tools.shadow.builder import Builder, Outside, Sequential, is_buffer
 from npu_tools.shadow.faults import Fault, NotFollowed, Stop, name_of, place_of
@@ -178,7 +179,8 @@ class Execution(Values):
         """Make a new buffer, whose bytes nobody has written yet."""
         (value,), frame = op.results, self.frame
         offset = op.place if isinstance(op, PlacedAllocOp) else SRAM_OFFSET.get(op)
-        memory = frame.off_chip if isinstance(op, dram.AllocOp) else frame.arena
+        off_chip = isinstance(op, dram.AllocOp)
+        memory = frame.off_chip if off_chip else frame.arenas.get(memory_of_type(value.type))
         self.frame.scopes[-1][value] = self.placed(value, memory, offset, place_of(op))
 
     def placed(
@@ -215,7 +217,7 @@ class Execution(Values):
         layer = LAYER.get(op)
         context = f", called for layer {layer!r}" if layer else ""
         frame = self.frame
-        inner = Frame(context, place_of(op), frame.arena, frame.off_chip, [{}])
+        inner = Frame(context, place_of(op), frame.arenas, frame.off_chip, [{}])
         inner.scopes[0].update(zip(callee.body.block.args, values, strict=True))
         results = self.call_in(inner, callee)
         frame.scopes[-1].update(zip(op.results, results, strict=True))
@@ -238,15 +240,20 @@ class Execution(Values):
     def enter(self, function: func.FuncOp) -> None:
         """Run a public function: the caller fills its inputs before, and reads outputs after."""
         name = function.sym_name.data
-        size, more = ARENA.get(function), DRAM_BYTES.get(function)
-        arena = None if size is None else Memory("the arena", size)
+        sizes, more = arenas_of(function), DRAM_BYTES.get(function)
+        several = ARENAS.is_on(function)
+        arenas = {
+            each: Memory(f"the arena in {each}" if several else "the arena", size)
+            for each, size in sizes.items()
+        }
         off_chip = None if more is None else Memory("the off-chip memory", more)
-        frame = Frame("", "", arena, off_chip, [{}])
+        frame = Frame("", "", arenas, off_chip, [{}])
         self.frames.append(frame)
         arguments = [each for each in function.body.block.args if is_buffer(each)]
         roles = [argument_attributes(each) for each in arguments]
         ends: list[End] = []
         for argument, role in zip(arguments, roles, strict=True):
+            arena = arenas.get(memory_of_type(argument.type))
             view = self.placed(argument, arena, SRAM_OFFSET.of(role), f"func.func @{name}")
             frame.scopes[0][argument] = view
             ends.append(End.of(*view))

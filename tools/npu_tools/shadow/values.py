@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -31,7 +32,7 @@ class Frame:
     """How messages name the call."""
     site: str
     """How messages name writes of the function; empty if its ops have names of their own."""
-    arena: Memory | None
+    arenas: Mapping[str, Memory]
     off_chip: Memory | None
     scopes: list[dict[SSAValue, Bound]]
     transfers: list[Transfer] = field(default_factory=list[Transfer])

@@ -3,7 +3,7 @@
 The program reads samples from a file, each with all inputs of one run in a row. It runs the network
 on each sample and writes the outputs to a second file. With a third file it also writes each
 layer's OFM, which the `ID_ON_LAYER` hook copies from the arena when the layer is done. Before each
-run the arena is filled with 0xA5, so that reads of bytes that nothing wrote change the outputs.
+run the arenas are filled with 0xA5, so that reads of bytes that nothing wrote change the outputs.
 States are reset before the first run, and keep their bytes from one run to the next.
 
 A program whose input arrives in rows gets them in portions; see `streamed.py`.
@@ -31,6 +31,7 @@ import numpy.typing as npt
 from npu_dialect.interpreters import Counters
 from npu_tools.reports.report import LayerReport, Report
 from npu_tools.shared.errors import UserError
+from npu_tools.verifying.harness_arenas import FENCE, arena_parts, blocks_of, poison_text
 from npu_tools.verifying.ports import Port, ports_of
 from npu_tools.verifying.streamed import in_rows, whole_run
 
@@ -39,9 +40,6 @@ Bytes = npt.NDArray[np.uint8]
 
 FLAGS = ("-std=c99", "-O2")
 RUNTIME = "npu_dma.h"
-
-FENCE = 64
-"""Bytes after each block of memory that must stay unchanged, to detect writes past its end."""
 
 ENGINE = """\
 static unsigned char dram_memory[{upper}_DRAM_BYTES + 16 + {fence}];
@@ -77,16 +75,18 @@ static void on_layer(int index);
 
 {whole}
 {buffers}
-static unsigned char arena_memory[{arena} + 16 + {fence}];
+{arena_memories}
 static unsigned char weights_memory[{weights_bytes} + 16];
-static unsigned char *arena;
+{arena_pointers}
 static unsigned char *weights;
 static FILE *layers;
+static const int homes[] = {{ {homes} }};
 static const unsigned long where[] = {{ {offsets} }};
 static const unsigned long sizes[] = {{ {sizes} }};
 
 static void on_layer(int index) {{
-  if (layers) fwrite(arena + where[index], 1, sizes[index], layers);
+  const unsigned char *const arenas[] = {{ {arenas} }};
+  if (layers) fwrite(arenas[homes[index]] + where[index], 1, sizes[index], layers);
 }}
 
 static int load(const char *path, void *memory, unsigned long bytes) {{
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {{
   FILE *in = argc > 2 ? fopen(argv[1], "rb") : 0;
   FILE *out = argc > 2 ? fopen(argv[2], "wb") : 0;
   layers = argc > 3 ? fopen(argv[3], "wb") : 0;
-  arena = aligned(arena_memory);
+{aligned}
   weights = aligned(weights_memory);
   if (!in || !out || (argc > 3 && !layers)) return 2;
   if ({weights_bytes} && !load("{name}_weights.bin", weights, {weights_bytes})) return 3;
@@ -124,7 +124,7 @@ int main(int argc, char **argv) {{
     poison(runs);
 {before}
     if ({name}_run({arguments})) return 4;
-    if (broken(arena + {arena}){failed}) return 6;
+    if ({broken}{failed}) return 6;
 {write}
   }}
 {counters}
@@ -295,23 +295,6 @@ def ports(name: str, files: Mapping[str, str | bytes], report: Report) -> list[P
     return ports_of(str(files[f"{name}.h"]), len(report.inputs) + len(report.outputs))
 
 
-def poison_text(name: str, report: Report) -> str:
-    """C that fills the arena, and the fence behind it, with 0xA5; states are reset or kept."""
-    states = sorted(report.states, key=lambda state: state.offset)
-    first = f"  memset(arena, 0xA5, {report.arena_bytes + FENCE});"
-    if not states:
-        return f"  (void)runs;\n{first}"
-    starts = [0, *(state.offset + state.bytes for state in states)]
-    ends = [*(state.offset for state in states), report.arena_bytes + FENCE]
-    gaps = [
-        f"  memset(arena + {start}, 0xA5, {end - start});"
-        for start, end in zip(starts, ends, strict=True)
-        if start < end
-    ]
-    reset = f"  if (!runs) {{\n  {first}\n    {name}_reset(arena);\n  }}"
-    return "\n".join((reset, *gaps))
-
-
 def program_text(
     name: str, files: Mapping[str, str | bytes], report: Report, macros: Sequence[str] = ()
 ) -> str:
@@ -337,7 +320,7 @@ def program_text(
     arguments = [*(f"in{i}" for i in range(len(ins))), *(f"out{i}" for i in range(len(outs)))]
     blob = files.get(f"{name}_weights.bin")
     names = {"upper": name.upper(), "fence": FENCE}
-    arguments.append("arena")
+    arguments += [each.variable for each in blocks_of(report)]
     parts = dict.fromkeys(("strict", "engine", "before", "failed", "counters"), "")
     if RUNTIME in files:
         arguments += ["dram", "&engine"]
@@ -356,7 +339,7 @@ def program_text(
         name=name,
         whole=whole_run(str(files[f"{name}.h"])),
         buffers="\n".join(buffers),
-        arena=report.arena_bytes,
+        **arena_parts(report),
         poison=poison_text(name, report),
         offsets=", ".join(f"{(layer.offset or 0) + layer.start}ul" for layer in report.layers),
         sizes=", ".join(f"{span_of(layer)}ul" for layer in report.layers),

@@ -9,8 +9,11 @@ import pytest
 from helpers.emulated import require
 from npu_tools.verifying.emulators.boards import BOARDS
 
+OTHER_NAMES = ("cortex-m85", "mps3-an547")
+"""Boards that are that of the Cortex-M55 again."""
 
-@pytest.fixture(params=[name for name in BOARDS if name != "cortex-m85"])  # as the M55
+
+@pytest.fixture(params=[name for name in BOARDS if name not in OTHER_NAMES])
 def machine(request: pytest.FixtureRequest) -> str:
     """Each machine that has an emulated board."""
     return require(str(request.param))

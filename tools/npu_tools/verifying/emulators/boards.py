@@ -6,7 +6,7 @@ upper limit for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Board:
     shift: int
     tick_ns: int
     link_flags: tuple[str, ...] = ()
+    memories: tuple[tuple[str, int], ...] = ()
+    """The address of each memory for arenas, by its name in the machine's file, if several."""
 
     def instructions(self, ticks: int) -> int:
         """The instructions that the processor executes in so many ticks of the clock."""
@@ -85,6 +87,19 @@ def _mps3() -> Board:
     )
 
 
+def _mps3_memories() -> Board:
+    """The same board with an arena at the start of DTCM and one at the start of the SRAM behind it.
+
+    What else the program keeps lies in the last 32 KB of DTCM.
+    """
+    return replace(
+        _mps3(),
+        ram_start=0x2007_8000,
+        memory_most=(32 << 10, 2 << 20),
+        memories=(("dtcm", 0x2000_0000), ("sram", 0x2100_0000)),
+    )
+
+
 BOARDS = {
     # SiFive HiFive1: the program starts 4 MB into the 16 MB flash; minstret counts instructions.
     "fe310": Board(
@@ -107,5 +122,6 @@ BOARDS = {
     "cortex-m55": _mps3(),
     # QEMU has no Cortex-M85. A Cortex-M55 stands for it: both have Armv8.1-M with Helium.
     "cortex-m85": _mps3(),
+    "mps3-an547": _mps3_memories(),
 }
 """The board of each machine, by the machine's name."""

@@ -110,6 +110,7 @@ def build(
         *(compiler, *core, "-std=c99", *flags, "-ffunction-sections", "-fdata-sections"),
         *("-fstack-usage", "-nostartfiles", *board.link_flags, "-Wl,--gc-sections"),
         *(f"-Wl,--defsym={name}={value:#x}" for name, value in symbols.items()),
+        *(f"-Wl,--section-start=.memory_{name}={start:#x}" for name, start in board.memories),
         *(() if hook is None else hook.options(board)),
         *("-T", "sections.ld", board.start, "board.c", "harness.c"),
         *(*(str(source.resolve()) for source in sources), "-lm", "-o", program.name),

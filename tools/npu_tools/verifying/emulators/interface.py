@@ -5,12 +5,14 @@
 #define LENET5_INPUT_ELEMENTS 1024
 int lenet5_run(const float *input, float *output, void *arena);
 
-A program whose input arrives in rows has no offset for it, and other functions: `streamed.py`.
+With several memories there is a pointer, and a macro of its size, for each arena. A program whose
+input arrives in rows has no offset for it, and other functions: `streamed.py`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +30,16 @@ TYPES = {
 }
 """C types of inputs and outputs."""
 
+HOME = r" in (\w+) \*/\n#define {0}_(\w+)_OFFSET "
+"""The arena in which an argument lies, as the comment above its macros says."""
+
 
 @dataclass(frozen=True)
 class Argument:
-    """An input or output: its C name and type, its byte offset in the arena, its elements.
+    """An input or output: its C name and type, its byte offset in its arena, its elements.
 
-    An input in rows lies outside of the arena, and has no offset.
+    `arena` is the name of the arena's pointer. An input in rows lies outside of the arenas, and has
+    no offset.
     """
 
     name: str
@@ -41,11 +47,17 @@ class Argument:
     is_input: bool
     offset: int | None
     elements: int
+    arena: str = "arena"
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
         """The type of one element."""
         return np.dtype(TYPES[self.c_type])
+
+    @property
+    def place(self) -> str:
+        """C for its address in its arena."""
+        return f"{self.arena} + {self.offset}"
 
     @property
     def nbytes(self) -> int:
@@ -55,15 +67,23 @@ class Argument:
 
 @dataclass(frozen=True)
 class Interface:
-    """How to call a network: `prefix`_run(arguments in this order, arena)."""
+    """How to call a network: `prefix`_run(arguments in this order, arenas).
+
+    `arenas`: the bytes of each arena by the name of its pointer, in the order of the pointers.
+    """
 
     prefix: str
-    arena_bytes: int
+    arenas: Mapping[str, int]
     arguments: tuple[Argument, ...]
     has_states: bool = False
-    """Whether `prefix`_reset(arena) must be called before the first run."""
+    """Whether `prefix`_reset(arenas) must be called before the first run."""
     whole: str = ""
     """The C of `prefix`_run if the input arrives in rows: the program has none then."""
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of all arenas."""
+        return sum(self.arenas.values())
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -100,15 +120,26 @@ class Interface:
             )
             if match[2].isdigit()
         }
-        arguments = [_argument(header, each.strip(), macros) for each in parameters.split(",")[:-1]]
-        if "ARENA_BYTES" not in macros:
-            raise EmulatorError(f"{header}: no macro {prefix.upper()}_ARENA_BYTES")
+        texts = [" ".join(each.split()) for each in parameters.split(",")]
+        names = [each.removeprefix("void *") for each in texts if each.startswith("void *")]
+        for name in names or ["arena"]:
+            if f"{name.upper()}_BYTES" not in macros:
+                raise EmulatorError(f"{header}: no macro {prefix.upper()}_{name.upper()}_BYTES")
+        arenas = {name: macros[f"{name.upper()}_BYTES"] for name in names}
+        homes = {match[2]: match[1] for match in re.finditer(HOME.format(prefix.upper()), text)}
+        arguments = [
+            _argument(header, each, macros, homes)
+            for each in texts
+            if not each.startswith("void *")
+        ]
         has_states = f"void {prefix}_reset(" in text
         whole = "" if streamed is None else streamed.whole()
-        return Interface(prefix, macros["ARENA_BYTES"], tuple(arguments), has_states, whole)
+        return Interface(prefix, arenas, tuple(arguments), has_states, whole)
 
 
-def _argument(header: Path, text: str, macros: dict[str, int]) -> Argument:
+def _argument(
+    header: Path, text: str, macros: dict[str, int], homes: Mapping[str, str]
+) -> Argument:
     """Parse one parameter of the function, such as `const float *input` or `float *output`.
 
     Raises: EmulatorError if its type is unknown, or if a macro of its is missing.
@@ -127,4 +158,5 @@ def _argument(header: Path, text: str, macros: dict[str, int]) -> Argument:
         match[1] is not None,
         macros.get(f"{upper}_OFFSET"),
         macros[f"{upper}_ELEMENTS"],
+        homes.get(upper, "arena"),
     )

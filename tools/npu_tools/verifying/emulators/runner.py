@@ -22,6 +22,12 @@ Array = npt.NDArray[Any]
 
 DEFAULT_FLAGS = ("-O2",)
 
+FENCE = 64
+"""Bytes before and after each of several arenas that must stay unchanged."""
+
+FENCE_BROKEN = 255
+"""What stands for the status of a run that wrote there; see harness.c."""
+
 STACK_MARGIN = 64
 """Bytes of the stack that must stay unused. Painting may miss bytes of a frame that nothing writes
 to, so the measured depth can be too small."""
@@ -121,7 +127,7 @@ def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str,
     Raises: EmulatorError if an input has a wrong number of elements.
     """
     lines = [f'#include "{header}"', f"#define CASES {len(cases)}"]
-    lines.append(f"#define ARENA_BYTES {interface.arena_bytes}")
+    lines += arena_lines(interface)
     for argument in interface.inputs:
         lines.append(
             '__attribute__((section(".cases"))) _Alignas(16) static const unsigned char '
@@ -136,27 +142,48 @@ def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str,
             lines.append("{" + ",".join(str(byte) for byte in array.tobytes()) + "},")
         lines.append("};")
     loads = "".join(
-        f" memcpy(arena + {argument.offset}, case_{argument.name}[number], {argument.nbytes});"
+        f" memcpy({argument.place}, case_{argument.name}[number], {argument.nbytes});"
         if argument.offset is not None
         else f" rows = case_{argument.name}[number];"
         for argument in interface.inputs
     )
     pointers = "".join(
         f"({'const ' if argument.is_input else ''}{argument.c_type} *)"
-        + (f"(void *)(arena + {argument.offset}), " if argument.offset is not None else "rows, ")
+        + (f"(void *)({argument.place}), " if argument.offset is not None else "rows, ")
         for argument in interface.arguments
     )
     reports = "".join(
-        f" print_bytes(arena + {argument.offset}, {argument.nbytes});"
-        for argument in interface.outputs
+        f" print_bytes({argument.place}, {argument.nbytes});" for argument in interface.outputs
     )
     if interface.whole:
         lines += ["static const void *rows;", interface.whole]
-    reset = f" {interface.prefix}_reset(arena);" if interface.has_states else ""
+    arenas = ", ".join(interface.arenas)
+    reset = f" {interface.prefix}_reset({arenas});" if interface.has_states else ""
     lines.append(f"#define LOAD(number){reset}{loads}")
-    lines.append(f"#define CALL() {interface.prefix}_run({pointers}arena)")
+    lines.append(f"#define CALL() {interface.prefix}_run({pointers}{arenas})")
     lines.append(f"#define REPORT(){reports}")
     return "\n".join(lines) + "\n"
+
+
+def arena_lines(interface: Interface) -> list[str]:
+    """The lines of cases.h that declare the arenas.
+
+    Arenas in several memories each have a section of their own, and fences of FENCE bytes.
+    """
+    if list(interface.arenas) == ["arena"]:
+        return [f"#define ARENA_BYTES {interface.arena_bytes}"]
+    lines: list[str] = []
+    poison = broken = ""
+    for name, size in interface.arenas.items():
+        whole = f"memory_{name}"
+        lines.append(
+            f'__attribute__((section(".{whole}"))) _Alignas(16) static unsigned char '
+            f"{whole}[{size + 2 * FENCE}];"
+        )
+        lines.append(f"#define {name} ({whole} + {FENCE})")
+        poison += f" memset({whole}, 0xA5, sizeof {whole});"
+        broken += f" | broken({whole}, {FENCE}) | broken({name} + {size}, {FENCE})"
+    return [*lines, f"#define POISON(){poison}", f"#define BROKEN() (0{broken})"]
 
 
 def emulate(board: Board, program: Path, timeout: float) -> str:
@@ -190,6 +217,8 @@ def parse(
     first_stack = 0
     for number in range(cases):
         status, ticks, wrapped, stack = (int(word, 16) for word in _words(lines, "run", 4))
+        if status == FENCE_BROKEN:
+            raise EmulatorError(f"{interface.prefix}_run wrote outside of its arenas")
         if status:
             raise EmulatorError(f"{interface.prefix}_run returned {status} in case {number}")
         if wrapped:

@@ -1,6 +1,7 @@
 /* Run a compiled network on a board: one line per case with its counts, then its outputs.
  *
  * cases.h, written anew for each network, defines CASES, ARENA_BYTES, LOAD(number), CALL() and REPORT().
+ * With arenas in several memories, it defines them, POISON() and BROKEN() instead of ARENA_BYTES.
  * Inputs lie in flash and are copied to their place in the arena, so RAM holds no second copy.
  */
 #include <string.h>
@@ -9,7 +10,20 @@
 
 #include "cases.h"
 
+#ifdef ARENA_BYTES
 static _Alignas(16) unsigned char arena[ARENA_BYTES];
+#define POISON() memset(arena, 0xA5, sizeof arena);
+#define BROKEN() 0
+#else
+static int broken(const unsigned char *fence, size_t bytes) {
+  while (bytes-- != 0) {
+    if (fence[bytes] != 0xA5) return 1;
+  }
+  return 0;
+}
+#endif
+/* What stands for the status of a run that wrote outside of its arenas. */
+#define FENCE_BROKEN 255
 
 /* Kept apart, so that their needs do not become part of main's frame, which counts as stack. */
 #define APART __attribute__((noinline)) static
@@ -27,7 +41,7 @@ APART void print_bytes(const unsigned char *data, size_t bytes) {
 }
 
 APART void prepare(int number) {
-  memset(arena, 0xA5, sizeof arena);
+  POISON()
   LOAD(number)
 #ifdef LAYERS
   board_layers_reset();
@@ -41,7 +55,7 @@ APART void report(int status) {
   const uint32_t *word = __stack_bottom;
   while (word < __stack_top && *word == STACK_PAINT) ++word;
   board_print("run ");
-  board_print_number((uint32_t)status);
+  board_print_number((uint32_t)(BROKEN() ? FENCE_BROKEN : status));
   board_print_number(ticks);
   board_print_number((uint32_t)wrapped);
   board_print_number((uintptr_t)__stack_top - (uintptr_t)word);
