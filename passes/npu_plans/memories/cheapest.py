@@ -51,8 +51,7 @@ def needed(moments: Sequence[Moment]) -> Sequence[Moment]:
 
     What fits there fits at these.
     """
-    kept = [each for index, each in enumerate(moments) if not covered(moments, index)]
-    return kept
+    return [each for index, each in enumerate(moments) if not covered(moments, index)]
 
 
 def covered(moments: Sequence[Moment], index: int) -> bool:
