@@ -45,18 +45,18 @@ NETWORKS = (
 )
 """What docs/time.md shows. 0 KB: zynq7020, as it is."""
 
-PREFETCH = "npu-prefetch"
+LAST = "npu-split-transfers"
 
 
 def timed(
     name: str, kilobytes: int, folder: Path, objective: Literal["bytes", "time"] | None
 ) -> Cycles:
-    """The cycles of a network behind `npu-prefetch`."""
+    """The cycles of a network behind `npu-split-transfers`."""
     found: list[Cycles] = []
 
     def observe(step: str, module: ModuleOp) -> None:
         function, machine = planned_function(module), machine_of(module)
-        if step == PREFETCH and function is not None and machine is not None:
+        if step == LAST and function is not None and machine is not None:
             rates = Rates.of(machine)
             found.append(total_of(simulate(read_program(function, rates).body, rates)))
 

@@ -52,3 +52,29 @@ def merged_runs(
         else:
             axes.insert(0, outer)
     return Runs(axes[-1].count, tuple(axes[:-1]))
+
+
+def sliced_axis(
+    shape: Sequence[int], target: Sequence[int], source: Sequence[int], element_bytes: int
+) -> int | None:
+    """The longest axis along which a transfer can be cut without cutting one of its runs.
+
+    Of several, the outermost one; None if there is none. See `merged_runs`.
+    """
+    total = run_count(shape, target, source, element_bytes)
+    found = None
+    for axis, extent in enumerate(shape):
+        if extent == 1 or (found is not None and extent <= shape[found]):
+            continue
+        slice_ = [*shape[:axis], 1, *shape[axis + 1 :]]
+        if extent * run_count(slice_, target, source, element_bytes) == total:
+            found = axis
+    return found
+
+
+def run_count(
+    shape: Sequence[int], target: Sequence[int], source: Sequence[int], element_bytes: int
+) -> int:
+    """The runs of a transfer of at least one element; see `merged_runs`."""
+    runs = merged_runs(shape, target, source, element_bytes)
+    return prod(axis.count for axis in runs.axes)

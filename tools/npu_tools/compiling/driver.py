@@ -60,6 +60,7 @@ PLAN_AS = "npu-plan-as"
 STREAM_INPUT, SPLIT_STREAM = "npu-stream-input", "npu-split-stream"
 ASSIGN_MEMORIES = "npu-assign-memories"
 ASSIGN_OFFSETS, PREFETCH = "npu-assign-sram-offsets", "npu-prefetch"
+SPLIT_TRANSFERS = "npu-split-transfers"
 TILE_LOOPS = "npu-tile-loops"
 COMPRESS = "npu-compress-spills"
 MEASURE = "npu-measure-zero-blocks"
@@ -374,8 +375,9 @@ def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) 
 
 
 def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
-    """The passes up to the last one that decides SRAM offsets; all if there is none."""
-    ends = [end for end, each in enumerate(passes, 1) if each.name in (ASSIGN_OFFSETS, PREFETCH)]
+    """The passes up to the last one that decides SRAM offsets, or transfers; all if none does."""
+    last = (ASSIGN_OFFSETS, PREFETCH, SPLIT_TRANSFERS)
+    ends = [end for end, each in enumerate(passes, 1) if each.name in last]
     return tuple(passes[: max(ends, default=len(passes))])
 
 

@@ -30,6 +30,7 @@ from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
     PREFETCH,
+    SPLIT_TRANSFERS,
     Job,
     job_passes,
     through_offsets,
@@ -68,9 +69,9 @@ def find_min_sram(job: Job) -> int:
     plans no memory.
     """
     machine = Machine.load(job.target)
-    # npu-prefetch only uses what is left, so that it always fits.
+    # These passes only use what is left, so that they always fit.
     decided = through_offsets(job_passes(job, machine))
-    passes = tuple(each for each in decided if each.name != PREFETCH)
+    passes = tuple(each for each in decided if each.name not in (PREFETCH, SPLIT_TRANSFERS))
     module = load(job.model, job.input_dims, job.functions).module
     progress = Progress()
 
