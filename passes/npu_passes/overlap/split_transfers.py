@@ -33,7 +33,7 @@ from itertools import accumulate, product
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from npu_dialect.dma import StartOp, WaitOp
 from npu_dialect.machine import Machine

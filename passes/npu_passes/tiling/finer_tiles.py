@@ -46,25 +46,42 @@ def finer(
     within: bool = False,
     block: int = 1,
     at_most: int | None = None,
+    wider: bool = False,
 ) -> Staging:
     """The fastest choice that fits into `free` bytes, and moves at most `at_most` bytes.
 
     By default it moves no more bytes than `found`. With `within`, each of its tiles lies within a
-    tile of `found`. No tile has less than `block` rows or columns, which would cut blocks
+    tile of `found`. With `wider`, it is `found` with another size along one of its loops, which may
+    be larger. No tile has less than `block` rows or columns, which would cut blocks
     (`aligned_tiles.py`). It is `found` itself if the machine does not say how long things take, or
     if no other choice is clearly faster.
     """
     if not machine.dma_bytes_per_cycle:
         return found
     best, least = found, GAIN * cycles_of(stage, found, machine)
-    starts = (found.cut,) if within else (None, found.cut)
-    cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block))
+    starts = (found.cut,) if within or wider else (None, found.cut)
+    cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block, wider=wider))
     most = found.bytes if at_most is None else at_most
     for tried in ways(stage, (found.cut, *cuts), free, most):
         needed = cycles_of(stage, tried, machine)
         if needed < least:
             best, least = tried, needed
     return best
+
+
+def climbed(
+    stage: Stage, found: Staging, machine: Machine, free: int, block: int, at_most: int
+) -> Staging:
+    """The choice that is found by changing one size after the other, as long as that is faster.
+
+    The search for the fewest bytes may end at tiles of one kernel, each of which reads all of its
+    input on chip; larger ones move the same bytes. See `finer` for the arguments.
+    """
+    while True:
+        better = finer(stage, found, machine, free, block=block, at_most=at_most, wider=True)
+        if better is found:
+            return found
+        found = better
 
 
 def cycles_of(stage: Stage, staging: Staging, machine: Machine) -> Fraction:
@@ -96,10 +113,13 @@ def ways(stage: Stage, cuts: Iterable[Cut], free: int, most: int) -> Iterator[St
                 yield late
 
 
-def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:
+def cuts_of(
+    space: Space, start: Cut | None, block: int = 1, *, wider: bool = False
+) -> Iterator[Cut]:
     """The whole layer cut along one loop; or the tiles of `start`, cut along one of its loops.
 
-    Loops whose tiles would each be code of their own are not cut.
+    With `wider`, they may also become larger along it, but not as long as the loop. Loops whose
+    tiles would each be code of their own are not cut.
     """
     sizes = space.whole if start is None else dict(start.sizes)
     for loop in space.loops:
@@ -109,7 +129,8 @@ def cuts_of(space: Space, start: Cut | None, block: int = 1) -> Iterator[Cut]:
             continue
         tried = dict.fromkeys(-(-loop.extent // count) for count in COUNTS)
         least = block if loop.name in (ROWS, COLUMNS) else 1
-        for size in (each for each in tried if least <= each < sizes[loop.name]):
+        end = loop.extent if wider else sizes[loop.name]
+        for size in (each for each in tried if least <= each < end):
             yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
 
 

@@ -35,7 +35,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse, refuse_size
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.domain_spaces import tiles_of
-from npu_passes.tiling.finer_tiles import cycles_of, finer
+from npu_passes.tiling.finer_tiles import climbed, cycles_of, finer
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
@@ -134,8 +134,8 @@ def chosen(
     """The best choice for one way to stage an op, or None if nothing fits.
 
     Groups of kernels are at most as large as the machine's. The paper's model, least cost and
-    single buffers are left as they are; other choices may become finer, as long as they move the
-    same bytes.
+    single buffers are left as they are; other choices may get other sizes that take less time, as
+    long as they move no more bytes.
 
     Raises: PassFailedException, attached to the op, if the tile that the paper's model finds best
     does not fit with its halo.
@@ -151,7 +151,9 @@ def chosen(
         return found
     if options.fastest and not groups and machine.dma_bytes_per_cycle:
         return fastest(op, stage, found, machine, free, options)
-    return finer(stage, found, machine, free, within=groups, block=options.block_size)
+    block = options.block_size
+    best = finer(stage, found, machine, free, within=groups, block=block)
+    return best if groups else climbed(stage, best, machine, free, block, found.bytes)
 
 
 def fastest(
@@ -171,7 +173,8 @@ def fastest(
             starts.append(start)
     block = options.block_size
     tried = [finer(stage, each, machine, free, block=block, at_most=most) for each in starts]
-    return min(tried, key=lambda each: (cycles_of(stage, each, machine), each.bytes))
+    best = min(tried, key=lambda each: (cycles_of(stage, each, machine), each.bytes))
+    return climbed(stage, best, machine, free, block, most)
 
 
 def least_moved(

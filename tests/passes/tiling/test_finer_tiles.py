@@ -1,0 +1,91 @@
+"""Among tiles that move the same bytes, those that take less time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.parser import Parser
+
+from npu_dialect.machine import Machine
+from npu_dialect.npu.layers import Conv2dOp
+from npu_passes.tiling.conv_tiles import TileOptions
+from npu_passes.tiling.finer_tiles import GAIN, compute_cycles, cuts_of, cycles_of, ways
+from npu_passes.tiling.layer_spaces import OUT
+from npu_passes.tiling.stage import off_chip_operands, stage_of
+from npu_passes.tiling.staging import choose, least_moved
+from npu_tools.shared.installed import context
+
+MACHINE = Machine.load("exynos-npu")
+POOL = " then max_pool [3, 3] by [2, 2] padded [1, 1, 1, 1] overlap recompute"
+
+
+def convolution(channels: int, size: int, kernels: int, kernel: int, pool: str = "") -> Conv2dOp:
+    """A convolution of bytes, with all operands off the chip."""
+    pad, out = kernel // 2, -(-size // 2) if pool else size
+    text = f"""
+    func.func @f(%x : memref<1x{channels}x{size}x{size}xi8, #npu.dram>,
+                 %w : memref<{kernels}x{channels}x{kernel}x{kernel}xi8, #npu.dram>,
+                 %b : memref<{kernels}xi8, #npu.dram>,
+                 %y : memref<1x{kernels}x{out}x{out}xi8, #npu.dram>) {{
+      npu.conv2d ins(%x, %w, %b : memref<1x{channels}x{size}x{size}xi8, #npu.dram>,
+          memref<{kernels}x{channels}x{kernel}x{kernel}xi8, #npu.dram>,
+          memref<{kernels}xi8, #npu.dram>)
+        outs(%y : memref<1x{kernels}x{out}x{out}xi8, #npu.dram>)
+        strides [1, 1] pads [{pad}, {pad}, {pad}, {pad}]{pool}
+      func.return
+    }}"""
+    module = Parser(context(), text).parse_module()
+    module.verify()
+    return next(op for op in module.walk() if isinstance(op, Conv2dOp))
+
+
+def test_tiles_of_one_kernel_grow() -> None:
+    """The fewest bytes are found with tiles of one kernel, each of which reads all its input."""
+    op = convolution(728, 37, 728, 1, POOL)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    fewest = least_moved(op, stage, MACHINE, 256 * 1024, TileOptions())
+    found = choose(op, MACHINE, 256 * 1024)
+    assert fewest is not None
+    assert fewest.cut.size(OUT) == 1
+    assert found.cut.size(OUT) > 1
+    assert found.bytes == fewest.bytes
+    computing = [compute_cycles(op, each.cut, MACHINE) for each in (found, fewest)]
+    assert computing[0] < computing[1] / 3
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    channels=st.integers(1, 64),
+    size=st.integers(2, 20),
+    kernels=st.integers(1, 64),
+    kernel=st.sampled_from([1, 3]),
+    pool=st.sampled_from(["", POOL]),
+    free=st.integers(4000, 40000),
+)
+def test_no_other_size_is_faster(
+    channels: int, size: int, kernels: int, kernel: int, pool: str, free: int
+) -> None:
+    op = convolution(channels, size, kernels, kernel, pool)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    fewest = least_moved(op, stage, MACHINE, free, TileOptions())
+    if fewest is None:
+        return
+    found = choose(op, MACHINE, free)
+    assert found.footprint <= free
+    assert found.bytes <= fewest.bytes
+    assert cycles_of(stage, found, MACHINE) <= cycles_of(stage, fewest, MACHINE)
+    others = ways(stage, cuts_of(stage.space, found.cut, wider=True), free, found.bytes)
+    least = GAIN * cycles_of(stage, found, MACHINE)
+    assert all(cycles_of(stage, other, MACHINE) >= least for other in others)
+
+
+@pytest.mark.parametrize("size", [37, 20])
+def test_without_times_tiles_stay(size: int) -> None:
+    op = convolution(728, size, 728, 1)
+    machine = replace(MACHINE, dma_bytes_per_cycle=Fraction())
+    stage = stage_of(op, off_chip_operands(op), machine.alignment)
+    assert choose(op, machine, 200_000) == least_moved(op, stage, machine, 200_000, TileOptions())
