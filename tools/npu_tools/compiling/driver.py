@@ -30,7 +30,7 @@ from npu_tools.compiling.c_files import LONGEST_PREFIX, emit, is_name
 from npu_tools.compiling.clocked import Clocked, clocked_program, marked
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.resuming import has_offsets, remaining
-from npu_tools.compiling.stops import IrDump, Measurements, Observer
+from npu_tools.compiling.stops import DECIDE, SPLIT_TRANSFERS, IrDump, Measurements, Observer
 from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
 from npu_tools.reports.instruction_report import instructions_of
@@ -59,8 +59,7 @@ PLACE_WEIGHTS = "npu-place-weights"
 PLAN_AS = "npu-plan-as"
 STREAM_INPUT, SPLIT_STREAM = "npu-stream-input", "npu-split-stream"
 ASSIGN_MEMORIES = "npu-assign-memories"
-ASSIGN_OFFSETS, PREFETCH = "npu-assign-sram-offsets", "npu-prefetch"
-SPLIT_TRANSFERS = "npu-split-transfers"
+ASSIGN_OFFSETS, PREFETCH = DECIDE
 TILE_LOOPS = "npu-tile-loops"
 COMPRESS = "npu-compress-spills"
 MEASURE = "npu-measure-zero-blocks"
@@ -176,11 +175,11 @@ def take_the_road(job: Job) -> Compiled:
     TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
     reference = module.clone() if loaded.model is None else loaded.model
-    tiles = any(each.name == TILE_LOOPS for each in passes)
-    measurements = Measurements(job.model.name, tiles)
+    names = tuple(each.name for each in passes)
+    measurements = Measurements.of(job.model.name, names)
     dump = () if job.dump_ir is None else (IrDump(job.dump_ir),)
     baselines = baseline_bytes(module, job) if len(passes) == len(whole) else {}
-    progress = PassProgress(tuple(each.name for each in passes))
+    progress = PassProgress(names)
     looking = (progress.ended, *dump, measurements, *job.observers, progress.begins)
     try:
         run_passes(module, tuple(map(telling, passes)), looking)
@@ -376,8 +375,7 @@ def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) 
 
 def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
     """The passes up to the last one that decides SRAM offsets, or transfers; all if none does."""
-    last = (ASSIGN_OFFSETS, PREFETCH, SPLIT_TRANSFERS)
-    ends = [end for end, each in enumerate(passes, 1) if each.name in last]
+    ends = [end for end, each in enumerate(passes, 1) if each.name in (*DECIDE, SPLIT_TRANSFERS)]
     return tuple(passes[: max(ends, default=len(passes))])
 
 

@@ -30,12 +30,12 @@ from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.compiling.driver import (
     ASSIGN_OFFSETS,
     PREFETCH,
-    SPLIT_TRANSFERS,
     Job,
     job_passes,
     through_offsets,
 )
 from npu_tools.compiling.printer import ir_text
+from npu_tools.compiling.stops import SPLIT_TRANSFERS
 from npu_tools.importers.frontends import load
 from npu_tools.reports.module_report import planned_report
 from npu_tools.reports.report import planned_function, report_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from npu_tools.shared.files import write_file
 
 PLAN_MODULES = "npu-plan-modules"
 TILE_LOOPS = "npu-tile-loops"
+SPLIT_TRANSFERS = "npu-split-transfers"
+DECIDE = ("npu-assign-sram-offsets", "npu-prefetch")
+"""Passes that decide offsets and transfers, in front of `npu-split-transfers`."""
 KEEP_TIME = ("npu-assign-dram-offsets", "npu-turn-layers")
 """Passes that change no cycles."""
 
@@ -29,6 +32,12 @@ Observer = Callable[[str, ModuleOp], None]
 """A function that the driver calls after each step, with the step's name and the module.
 
 The name is `import` or that of a pass."""
+
+
+def passed_by(names: Sequence[str]) -> frozenset[str]:
+    """Of the passes `names`, those that `npu-split-transfers` follows as the last that decides."""
+    last = next((name for name in reversed(names) if name in (*DECIDE, SPLIT_TRANSFERS)), None)
+    return frozenset(DECIDE) if last == SPLIT_TRANSFERS else frozenset()
 
 
 @dataclass
@@ -43,12 +52,19 @@ class Measurements:
     model: str
     tiles: bool = True
     """Whether `npu-tile-loops` is among the passes; if not, `layers` are not needed."""
+    passed: frozenset[str] = frozenset()
+    """Steps after which nothing is measured, as a later one decides more (`passed_by`)."""
     buffers: Report | None = None
     planned: Report | None = None
     layers: tuple[LayerReport, ...] = ()
     tiled: bool = False
     time: Mapping[str, Any] | None = None
     naive: NaiveStop = field(default_factory=NaiveStop)
+
+    @staticmethod
+    def of(model: str, names: Sequence[str]) -> Measurements:
+        """The measurements of a model that goes through the passes `names`."""
+        return Measurements(model, TILE_LOOPS in names, passed_by(names))
 
     def __call__(self, step: str, module: ModuleOp) -> None:
         """Take the measurements that are possible after this step."""
@@ -60,7 +76,7 @@ class Measurements:
             from npu_tools.reports.module_report import planned_report
 
             self.planned = planned_report(module, self.model)
-        if (function := planned_function(module)) is not None:
+        if step not in self.passed and (function := planned_function(module)) is not None:
             from npu_tools.reports.time_report import time_of
 
             self.buffers = report_of(module, self.model)
