@@ -118,7 +118,7 @@ class NestReader:
             case StoreWordOp():
                 yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
             case LoadVectorOp() | StoreVectorOp():
-                size = op.count * element_bytes(memref_type(op.memref))
+                size = ((op.count - 1) * op.step + 1) * element_bytes(memref_type(op.memref))
                 writes = isinstance(op, StoreVectorOp)
                 yield from self.element(op.memref, [op.index], writes=writes, size=size)
             case _ if is_view(op):

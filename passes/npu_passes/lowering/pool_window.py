@@ -81,15 +81,21 @@ class PoolWindow:
 
     def count(self, row: Index, column: Index) -> SSAValue:
         """The number of taps by which the average at a pooled output divides, as a float32."""
-        b = self.b
-        counts: list[Index] = []
-        for axis, position in zip(self.axes, (row, column), strict=True):
-            if self.pool.includes_pad:
-                counts.append(counted_taps(b, axis, position))
-            else:
-                low, high = tap_range(b, axis, position)
-                counts.append(b.sub(high, low))
-        return b.to_real(b.mul(counts[0], counts[1]))
+        return counted(self.b, self.pool, self.axes, row, column)
+
+
+def counted(
+    b: LoopBuilder, pool: PoolAttr, axes: tuple[Axis, Axis], row: Index, column: Index
+) -> SSAValue:
+    """The number of taps by which the average at a pooled output divides, as a float32."""
+    counts: list[Index] = []
+    for axis, position in zip(axes, (row, column), strict=True):
+        if pool.includes_pad:
+            counts.append(counted_taps(b, axis, position))
+        else:
+            low, high = tap_range(b, axis, position)
+            counts.append(b.sub(high, low))
+    return b.to_real(b.mul(counts[0], counts[1]))
 
 
 def windows_with(

@@ -22,8 +22,9 @@ between blocks, or if an op other than a call refers to it.
 
 The pass may run twice. Between `npu-outline-layers` and `npu-lower-to-loops`, with
 `before-lowering=true`, it merges functions that hold the same layer, so that these loops are built
-once. It then leaves those alone to which a call passes constant integers: the lowering packs such
-weights for each layer. After the lowering, it merges these too if their loops are alike.
+once. It then leaves those alone to which a call passes constants that the lowering packs for each
+layer: integers, and floats on a machine with vectors. After the lowering, it merges these too if
+their loops are alike.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, f32
+from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dma
 from npu_dialect.attributes import LAYER, OVERLAYS, WHAT
 from npu_dialect.keys import Key
+from npu_dialect.npu.quantization import QUANTISED, SUMS
+from npu_dialect.target import machine_of
 from npu_dialect.walking import walk
 from npu_passes.lowering.function_shapes import Constant, FunctionShape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
@@ -72,17 +75,17 @@ class Shared:
 
 
 def functions_to_share(
-    module: ModuleOp, users: Users, scalars: int, before_lowering: bool = False
+    module: ModuleOp, users: Users, scalars: int, packed: tuple[Attribute, ...] = ()
 ) -> tuple[Shared, ...]:
     """The groups of functions to merge, in the order of their first functions.
 
-    At most `scalars` numbers may differ in a group. `before_lowering` leaves out functions whose
-    constant integers the lowering reads.
+    At most `scalars` numbers may differ in a group. Functions to which a call passes constants with
+    elements of the types `packed` are left out.
     """
     classes: dict[func.FuncOp, Hashable] = {}
     for function in module.ops:
         if isinstance(function, func.FuncOp) and can_be_shared(function, users):
-            if not before_lowering or not is_passed_integers(function, users):
+            if not is_passed(packed, function, users):
                 classes[function] = tuple(map(type, walk(function)))
     counts = Counter(classes.values())
     alike: dict[Hashable, list[FunctionShape]] = {}
@@ -91,6 +94,13 @@ def functions_to_share(
             shape = FunctionShape.of(function)
             alike.setdefault(tuple(shape.tokens), []).append(shape)
     return tuple(shared for shapes in alike.values() for shared in groups(shapes, scalars))
+
+
+def packed_types(module: ModuleOp) -> tuple[Attribute, ...]:
+    """The types of weights and biases that the lowering packs for each layer."""
+    machine = machine_of(module)
+    vectors = machine is not None and "mve" in machine.features
+    return (*QUANTISED, *SUMS, *((f32,) if vectors else ()))
 
 
 def can_be_shared(function: func.FuncOp, users: Users) -> bool:
@@ -109,12 +119,11 @@ def can_be_shared(function: func.FuncOp, users: Users) -> bool:
     )
 
 
-def is_passed_integers(function: func.FuncOp, users: Users) -> bool:
-    """Whether a call passes a constant global of integers to a function."""
-    calls = users[function.sym_name.data]
+def is_passed(types: tuple[Attribute, ...], function: func.FuncOp, users: Users) -> bool:
+    """Whether a call passes a constant global with elements of some types to a function."""
+    calls = users[function.sym_name.data] if types else ()
     return any(
-        isinstance(value.owner, memref.GetGlobalOp)
-        and isinstance(memref_type(value).element_type, IntegerType)
+        isinstance(value.owner, memref.GetGlobalOp) and memref_type(value).element_type in types
         for call in calls
         for value in call.operands
     )
@@ -239,7 +248,7 @@ class ShareFunctionsPass(RefusingPass):
     scalars: int = 8
     """The most i32 and f32 constants that may differ and become arguments."""
     before_lowering: bool = False
-    """Leave functions alone to which a call passes constant integers."""
+    """Leave functions alone to which a call passes constants that the lowering packs."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Find the groups of functions, then merge them.
@@ -249,5 +258,6 @@ class ShareFunctionsPass(RefusingPass):
         if self.scalars < 0:
             raise Refusal(f"expected scalars of at least 0, got {self.scalars}")
         users = symbol_users(walk(op))
-        for shared in functions_to_share(op, users, self.scalars, self.before_lowering):
+        packed = packed_types(op) if self.before_lowering else ()
+        for shared in functions_to_share(op, users, self.scalars, packed):
             share(shared, users)

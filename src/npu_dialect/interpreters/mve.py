@@ -135,6 +135,25 @@ def lanewise(function: Callable[..., Array]) -> Meaning:
     return computed
 
 
+def chosen(compare: Callable[[Array, Array], Array]) -> Meaning:
+    """The first lane where a comparison holds, else the second; subnormal floats are zeros."""
+
+    def computed(a: Array, b: Array) -> Array:
+        return np.where(compare(flushed(a), flushed(b)), a, b)
+
+    return computed
+
+
+def fma_scalar(a: Array, b: float, acc: Array) -> Array:
+    """acc + a * b, with one `b` for all lanes."""
+    return lanewise(fma)(a, np.float32(b), acc)
+
+
+def above_or_nan(a: Array, b: Array) -> Array:
+    """Where `a` is the greater one, or NaN."""
+    return (a > b) | np.isnan(a)
+
+
 SIMPLE: dict[type[Operation], Meaning] = {
     mve.JoinOp: join,
     mve.ToFloatOp: to_float,
@@ -142,9 +161,11 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.NarrowOp: narrow,
     mve.AddOp: lanewise(np.add),
     mve.MulOp: lanewise(np.multiply),
-    mve.MaxOp: np.maximum,
-    mve.MinOp: np.minimum,
+    mve.MaxOp: chosen(np.greater),
+    mve.MinOp: chosen(np.less),
+    mve.MaximumOp: chosen(above_or_nan),
     mve.FmaOp: lanewise(fma),
+    mve.FmaScalarOp: fma_scalar,
 }
 """Ops whose meaning does not depend on their types."""
 

@@ -202,7 +202,10 @@ class MulOp(BinaryOp):
 
 @irdl_op_definition
 class MaxOp(BinaryOp):
-    """VMAX: the greater one of two signed integers.
+    """VMAX: the greater one of two signed integers; of floats, VCMP and VPSEL.
+
+    Of floats it is `a` if a > b, else `b`: a NaN in `b` stays, one in `a` does not. Subnormal
+    floats are compared as zeros.
 
     ```mlir
     %m = mve.max %a, %b : vector<4xi32>
@@ -210,12 +213,13 @@ class MaxOp(BinaryOp):
     """
 
     name = "mve.max"
-    KNOWN: ClassVar[tuple[Vector, ...]] = INTEGERS
 
 
 @irdl_op_definition
 class MinOp(BinaryOp):
-    """VMIN: the smaller one of two signed integers.
+    """VMIN: the smaller one of two signed integers; of floats, VCMP and VPSEL.
+
+    Of floats it is `a` if a < b, else `b`, as for `mve.max`.
 
     ```mlir
     %m = mve.min %a, %b : vector<4xi32>
@@ -223,7 +227,21 @@ class MinOp(BinaryOp):
     """
 
     name = "mve.min"
-    KNOWN: ClassVar[tuple[Vector, ...]] = INTEGERS
+
+
+@irdl_op_definition
+class MaximumOp(BinaryOp):
+    """VCMP and VPSEL, twice: the greater one of two floats; NaN if one of them is.
+
+    Subnormal floats are compared as zeros.
+
+    ```mlir
+    %m = mve.maximum %a, %b : vector<4xf32>
+    ```
+    """
+
+    name = "mve.maximum"
+    KNOWN: ClassVar[tuple[Vector, ...]] = (F32X4,)
 
 
 @irdl_op_definition
@@ -239,6 +257,32 @@ class FmaOp(IRDLOperation):
 
     a = operand_def(F32X4)
     b = operand_def(F32X4)
+    acc = operand_def(F32X4)
+    result = result_def(F32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue) -> None:
+        super().__init__(operands=[a, b, acc], result_types=[F32X4])
+
+
+@irdl_op_definition
+class FmaScalarOp(IRDLOperation):
+    """VFMA (vector by scalar): acc + a * b of floats, rounded once, with one `b` for all lanes.
+
+    A subnormal float counts as zero.
+
+    ```mlir
+    %s = mve.fma_scalar %a, %b, %acc : vector<4xf32>
+    ```
+    """
+
+    name = "mve.fma_scalar"
+
+    a = operand_def(F32X4)
+    b = operand_def(f32)
     acc = operand_def(F32X4)
     result = result_def(F32X4)
 

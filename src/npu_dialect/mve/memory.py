@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     VectorType,
     f32,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -64,12 +65,21 @@ class AccessOp(IRDLOperation, abc.ABC):
         return lanes_of(type_)
 
     @property
+    def step(self) -> int:
+        """The distance of neighbouring elements in memory, in elements."""
+        type_ = self.memref.type
+        assert is_buffer_type(type_)
+        (step,) = type_.get_strides() or (None,)
+        assert step is not None
+        return step
+
+    @property
     def count(self) -> int:
         """How many elements are loaded or stored."""
         return self.lanes if self.first is None else self.first.value.data
 
     def verify_(self) -> None:
-        """The buffer has one axis without gaps, and elements that fit the lanes."""
+        """The buffer has one axis of elements that fit the lanes; only words have gaps."""
         check(self.vector.type)
         type_ = self.memref.type
         assert is_buffer_type(type_)
@@ -79,8 +89,10 @@ class AccessOp(IRDLOperation, abc.ABC):
                 f"expected elements of {lane}, or narrower integers, in memory, got {type_}"
             )
         shape, strides = type_.get_shape(), type_.get_strides()
-        if len(shape) != 1 or strides is None or tuple(strides) != (1,):
-            raise VerifyException(f"expected one axis without gaps, got {type_}")
+        if len(shape) != 1 or strides is None or not strides[0]:
+            raise VerifyException(f"expected one axis with a known distance, got {type_}")
+        if strides[0] != 1 and (type_.element_type != lane or lane not in (f32, i32)):
+            raise VerifyException(f"expected words, or one axis without gaps, got {type_}")
         lanes = self.lanes
         if not 1 <= self.count <= lanes:
             raise VerifyException(f"expected 1 to {lanes} lanes, got {self.count}")
@@ -98,11 +110,13 @@ class LoadOp(AccessOp):
     """VLDRB, VLDRH, VLDRW: loads elements into the lanes of a vector.
 
     Elements narrower than the lanes are extended, with their sign unless they are ui8. With
-    `first`, only so many elements are read, and the other lanes are zero.
+    `first`, only so many elements are read, and the other lanes are zero. Words may have gaps
+    between them; the distances are then a vector, too.
 
     ```mlir
     %x = mve.load %image[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
     %y = mve.load %image[%i] first 3 : memref<64xi8, #npu.sram> -> vector<4xi32>
+    %z = mve.load %pixel[%i] : memref<4xf32, strided<[49]>, #npu.sram> -> vector<4xf32>
     ```
     """
 
@@ -134,7 +148,7 @@ class StoreOp(AccessOp):
     """VSTRB, VSTRH, VSTRW: stores the lanes of a vector.
 
     Of lanes wider than the elements, the lowest bits are stored. With `first`, only so many lanes
-    are stored.
+    are stored. Words may have gaps between them, as with `mve.load`.
 
     ```mlir
     mve.store %v, %out[%i] : vector<4xi32>, memref<64xi8, #npu.sram>

@@ -189,8 +189,7 @@ class Builder:
             case dsp.StoreWordOp():
                 self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))
             case mve.LoadOp() | mve.StoreOp():
-                writes = isinstance(op, mve.StoreOp)
-                self.element(op, op.memref, [op.index], writes=writes, count=op.count)
+                self.vector(op, writes=isinstance(op, mve.StoreOp))
             case memref.CopyOp():
                 self.copy(op, [op.source], [op.destination])
             case LayerOp() if op.destination is not None:
@@ -268,6 +267,18 @@ class Builder:
                 self.note(op, port, terms, width, writes=writes)
             return
         self.note(op, port, self.terms(op, layout, indices), width, writes=writes)
+
+    def vector(self, op: mve.LoadOp | mve.StoreOp, *, writes: bool) -> None:
+        """Note the access of a vector; elements with gaps between them are noted one by one."""
+        if op.step == 1:
+            self.element(op, op.memref, [op.index], writes=writes, count=op.count)
+            return
+        port, layout = self.view(op.memref)
+        shape = (layout.shape[0] - op.count + 1,)
+        for lane in range(op.count):
+            start = layout.start + lane * layout.strides[0]
+            terms = self.terms(op, replace(layout, start=start, shape=shape), [op.index])
+            self.note(op, port, terms, layout.itemsize, writes=writes)
 
     @contextmanager
     def every_element(self, layout: Layout, ticks: int = 0) -> Generator[tuple[Number, ...]]:

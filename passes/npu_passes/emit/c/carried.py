@@ -50,11 +50,12 @@ UPDATES: frozenset[object] = frozenset(
         dsp.SmlaOp,
         mve.MlaAcrossOp,
         mve.FmaOp,
+        mve.FmaScalarOp,
     )
 )
 """Ops whose result may replace their first operand or accumulator, if no other op reads that."""
 
-ACCUMULATING = dsp.SmladOp | dsp.SmlaOp | mve.MlaAcrossOp | mve.FmaOp
+ACCUMULATING = dsp.SmladOp | dsp.SmlaOp | mve.MlaAcrossOp | mve.FmaOp | mve.FmaScalarOp
 """Those that replace their accumulator."""
 
 CHOOSING = UPDATES | {arith.SelectOp}

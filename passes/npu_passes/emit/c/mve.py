@@ -14,13 +14,13 @@ from __future__ import annotations
 from npu_dialect import mve
 from npu_passes.emit.c.body import Body
 from npu_passes.emit.c.dsp import address
-from npu_passes.emit.c.expr import call
+from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.mve_helpers import load, store, use
 
 
 def print_load_vector(body: Body, op: mve.LoadOp) -> None:
     """Print the load of a vector into a constant, or into a variable that a loop carries."""
-    expr = call(use(body.unit, *load(op)), address(body, op))
+    expr = call(use(body.unit, *load(op)), address(body, op), *step_of(op))
     if op.result in body.variables.owner:
         body.define(op.result, expr)
     else:
@@ -31,4 +31,10 @@ def print_store_vector(body: Body, op: mve.StoreOp) -> None:
     """Print the store of a vector."""
     target, value = address(body, op), body.use(op.value)
     body.flush()
-    body.line(f"{use(body.unit, *store(op))}({target.text}, {value.text});")
+    arguments = ", ".join(each.text for each in (target, *step_of(op), value))
+    body.line(f"{use(body.unit, *store(op))}({arguments});")
+
+
+def step_of(op: mve.LoadOp | mve.StoreOp) -> tuple[Expr, ...]:
+    """The distance of neighbouring elements, if there are gaps between them."""
+    return () if op.step == 1 else (Expr(str(op.step)),)

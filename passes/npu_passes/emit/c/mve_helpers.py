@@ -11,6 +11,7 @@ the functions that a file uses are printed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.ir import Attribute, Operation
 
@@ -60,7 +61,8 @@ def access_of(op: mve.LoadOp | mve.StoreOp) -> tuple[str, str, str, Attribute]:
     ctype = element_type(memref_of(op.memref).element_type)
     assert ctype is not None
     vector: Attribute = op.vector.type
-    end = "" if op.first is None else f"_first{op.count}"
+    end = "" if op.step == 1 else "_apart"
+    end += "" if op.first is None else f"_first{op.count}"
     name = f"{op.name.removeprefix('mve.')}_{name_of(vector)}_{ctype.name.removesuffix('_t')}{end}"
     return name, ctype.name, {1: "b", 2: "h", 4: "w"}[ctype.bytes], vector
 
@@ -81,11 +83,15 @@ def load(op: mve.LoadOp) -> tuple[str, Helper]:
     loaded = f"vldr{letter}q_{masked}{source}({at}{mask})"
     arm = f"return {f'vreinterpretq_{lane}_{source}({loaded})' if unsigned else loaded};"
     value = f"({lane_of(vector)})at[i]" if ctype != lane_of(vector) else "at[i]"
+    head, behind = f"const {ctype} *at", f"{', zero behind them' if mask else ''}"
+    if op.step != 1:
+        arm = f"{PLACES}return vldrwq_gather_shifted_offset_{masked}{lane}(at, places{mask});"
+        value, head, behind = "at[i * step]", f"{head}, int step", f", {APART}{behind}"
     if op.first is not None:
         value = f"i < {op.count} ? {value} : 0"
     return name, Helper(
-        f"{VECTOR_TYPES[vector].name} {{}}(const {ctype} *at)",
-        f"{elements(op.count)} from memory{', zero behind them' if mask else ''}.",
+        f"{VECTOR_TYPES[vector].name} {{}}({head})",
+        f"{elements(op.count)} from memory{behind}.",
         computed(vector, f"r.lane[i] = {value};"),
         arm,
         ARM,
@@ -99,13 +105,27 @@ def store(op: mve.StoreOp) -> tuple[str, Helper]:
     at = "(int8_t *)at" if ctype == "uint8_t" else "at"
     masked, mask = ("", "") if op.first is None else ("p_", f", {predicate(vector, op.count)}")
     value = f"({ctype})x.lane[i]" if ctype != lane_of(vector) else "x.lane[i]"
+    arm, head = f"vstr{letter}q_{masked}{lane}({at}, x{mask});", f"{ctype} *at"
+    place, behind = "i", ""
+    if op.step != 1:
+        arm = f"{PLACES}vstrwq_scatter_shifted_offset_{masked}{lane}(at, places, x{mask});"
+        place, head, behind = "i * step", f"{head}, int step", f", {APART}"
     return name, Helper(
-        f"void {{}}({ctype} *at, {VECTOR_TYPES[vector].name} x)",
-        f"{elements(op.count)} to memory.",
-        each_lane(vector, f"at[i] = {value};", op.count),
-        f"vstr{letter}q_{masked}{lane}({at}, x{mask});",
+        f"void {{}}({head}, {VECTOR_TYPES[vector].name} x)",
+        f"{elements(op.count)} to memory{behind}.",
+        each_lane(vector, f"at[{place}] = {value};", op.count),
+        arm,
         ARM,
     )
+
+
+PLACES = """\
+const uint32_t s = (uint32_t)step;
+const uint32x4_t places = {0, s, 2 * s, 3 * s};
+"""
+"""The distances of four words from the first one."""
+APART = "`step` elements from one to the next"
+"""What the comment of a function says of words with gaps between them."""
 
 
 def elements(count: int) -> str:
@@ -146,14 +166,14 @@ def splat(type_: Attribute) -> Helper:
     )
 
 
-def lanewise(type_: Attribute, what: str, statement: str, intrinsic: str) -> Helper:
-    """A function of the lanes of two vectors."""
+def lanewise(type_: Attribute, what: str, statement: str, arm: str) -> Helper:
+    """A function of the lanes of two vectors; `arm` is its value with intrinsics."""
     vector = VECTOR_TYPES[type_].name
     return Helper(
         f"{vector} {{}}({vector} a, {vector} b)",
         f"The {what} of each lane.",
         computed(type_, f"r.lane[i] = {statement};"),
-        f"return {intrinsic}q_{suffix_of(type_)}(a, b);",
+        f"return {arm};",
         ARM,
     )
 
@@ -166,15 +186,41 @@ def wrapping(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], 
         text = f"a.lane[i] {operator} b.lane[i]"
         if lane != "float":
             text = f"({lane})((uint32_t)a.lane[i] {operator} (uint32_t)b.lane[i])"
-        return lanewise(type_, what, text, intrinsic)
+        return lanewise(type_, what, text, f"{intrinsic}q_{suffix_of(type_)}(a, b)")
 
     return made
 
 
 def extreme(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], Helper]:
-    """The function of a maximum or minimum."""
+    """The function of a maximum or minimum; of floats, the second one if they are not ordered."""
     text = f"a.lane[i] {operator} b.lane[i] ? a.lane[i] : b.lane[i]"
-    return lambda type_: lanewise(type_, what, text, intrinsic)
+
+    def made(type_: Attribute) -> Helper:
+        if type_ != mve.F32X4:
+            return lanewise(type_, what, text, f"{intrinsic}q_{suffix_of(type_)}(a, b)")
+        compare = "gt" if operator == ">" else "lt"
+        found = lanewise(type_, what, text, "")
+        arm = chosen(
+            f"vpt.f32 {compare}, %q1, %q0\\n\\tvmovt %q0, %q1",
+            f"vpselq_f32(a, b, vcmp{compare}q_f32(a, b))",
+        )
+        return replace(found, arm=arm)
+
+    return made
+
+
+def chosen(assembly: str, intrinsics: str) -> str:
+    """A body that replaces lanes of `b`, `%0`, by those of `a`, `%1`, by predicated moves.
+
+    GCC moves the predicate of an intrinsic to a core register and back, so it gets the assembly.
+    """
+    return f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("{assembly}" : "+w"(b) : "w"(a) : "p0");
+return b;
+#else
+return {intrinsics};
+#endif"""
 
 
 JOIN = Helper(
@@ -210,6 +256,29 @@ FMA = Helper(
     ("math.h", "stdint.h"),
 )
 
+FMA_SCALAR = Helper(
+    "npu_f32x4 {}(npu_f32x4 a, float b, npu_f32x4 acc)",
+    "acc + a * b of each lane, rounded once.",
+    computed(mve.F32X4, "r.lane[i] = fmaf(a.lane[i], b, acc.lane[i]);"),
+    "return vfmaq_n_f32(acc, a, b);",
+    ARM,
+    ("math.h", "stdint.h"),
+)
+
+MAXIMUM = Helper(
+    "npu_f32x4 {}(npu_f32x4 a, npu_f32x4 b)",
+    "The greater one of each lane, NaN if one is.",
+    computed(
+        mve.F32X4,
+        "r.lane[i] = a.lane[i] > b.lane[i] || a.lane[i] != a.lane[i] ? a.lane[i] : b.lane[i];",
+    ),
+    chosen(
+        "vpt.f32 gt, %q1, %q0\\n\\tvmovt %q0, %q1\\n\\tvpt.f32 ne, %q1, %q1\\n\\tvmovt %q0, %q1",
+        "vpselq_f32(a, vpselq_f32(a, b, vcmpgtq_f32(a, b)), vcmpneq_f32(a, a))",
+    ),
+    ARM,
+)
+
 NARROW = Helper(
     "npu_i16x8 {}(npu_i32x4 even, npu_i32x4 odd)",
     "Words as halves, saturated: even lanes, and odd lanes.",
@@ -242,7 +311,9 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.JoinOp: lambda _: JOIN,
     mve.ToFloatOp: lambda _: TO_FLOAT,
     mve.RoundOp: lambda _: ROUND,
+    mve.MaximumOp: lambda _: MAXIMUM,
     mve.FmaOp: lambda _: FMA,
+    mve.FmaScalarOp: lambda _: FMA_SCALAR,
     mve.NarrowOp: lambda _: NARROW,
 }
 """For each op that only computes its function, for a vector type."""
@@ -281,11 +352,12 @@ MVE_NAMES = frozenset(
             for v in mve.VECTORS
         ),
         *(
-            f"npu_mve_{way}_{name_of(vector)}_{kind}{end}"
+            f"npu_mve_{way}_{name_of(vector)}_{kind}{apart}{end}"
             for way in ("load", "store")
             for vector in mve.VECTORS
             for kind in ("int8", "uint8", "int16", "int32", "float")
             for end in ("", *(f"_first{count}" for count in range(1, 17)))
+            for apart in ("", "_apart")
         ),
     )
 )

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, i8, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, f32, i8, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from npu_passes.support.loop_builder import memref_type
 
-DTYPES: dict[Any, str] = {i8: "<i1", i32: "<i4"}
+DTYPES: dict[Any, str] = {i8: "<i1", i32: "<i4", f32: "<f4"}
 
 
 Users: TypeAlias = Mapping[str, Sequence[Operation]]

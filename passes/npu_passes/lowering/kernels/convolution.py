@@ -23,6 +23,9 @@ from npu_passes.buffers.choose_layouts import channels_last, pixel_steps
 from npu_passes.lowering.kernels.constants import constant_of
 from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
+from npu_passes.lowering.kernels.float_dense import FloatDenseKernel
+from npu_passes.lowering.kernels.float_depthwise import FloatDepthwiseKernel
+from npu_passes.lowering.kernels.float_outputs import has_float_vectors
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
 from npu_passes.lowering.kernels.layer import Layer, Maps
@@ -65,7 +68,7 @@ def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: Loop
         op.emit_error(
             "has no kernel that runs in place", Refusal(f"cannot lower {op.name} in place")
         )
-    make = lines or kernel_of(b, op, out, options)
+    make = lines or float_kernel(b, op, out, options) or kernel_of(b, op, out, options)
     if make is None:
         lower_conv2d(b, op, out, options)
         return
@@ -89,6 +92,12 @@ def lower_connected(
     With one row, weights are stored as 8 bits: each is used only once, so 16 bits would save little
     time.
     """
+    if has_float_vectors(op) and "mve" in options.features and FloatDenseKernel.fits(op):
+        constants = constants_of(op, options)
+        if constants is not None:
+            weights = constants[0][:, :, None, None]
+            FloatDenseKernel(b, op, Maps(op.input, out), weights, constants[1], options).build()
+            return
     rows, depth = shape_of(op.input)
     grid = Grid.dense(Axis(1, 1), Axis(rows, 1), depth)
     runs = RowRuns.of(grid)
@@ -152,6 +161,23 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     if runs is None:
         return None
     return lambda maps: DenseKernel(layer(maps), maps.input, own, runs, pool, split)
+
+
+def float_kernel(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Make | None:
+    """What makes the kernel for an image of a convolution of floats on vectors; None if none."""
+    if "mve" not in options.features or not has_float_vectors(op):
+        return None
+    constants = constants_of(op, options)
+    if constants is None:
+        return None
+    weights, bias = constants
+    if op.group_count == len(weights) == shape_of(op.input)[1]:
+        if not FloatDepthwiseKernel.fits(op):
+            return None
+        return lambda maps: FloatDepthwiseKernel(b, op, maps, weights, bias, options)
+    if not FloatDenseKernel.fits(op):
+        return None
+    return lambda maps: FloatDenseKernel(b, op, maps, weights, bias, options)
 
 
 def depthwise(layer: Layer, map: SSAValue, grid: Grid, vectors: bool) -> Kernel:

@@ -75,6 +75,9 @@ MOST_COLUMNS = 8
 Line = Callable[[Index, bool, Index, int], None]
 """Computes outputs of a row: (row, whether it is interior, column, number of columns)."""
 
+Row = Callable[[Index, bool], tuple[()]]
+"""Computes a row of outputs: (row, whether it is interior)."""
+
 
 def visit_lines(
     b: LoopBuilder,
@@ -110,6 +113,12 @@ def visit_lines(
         b.loop(low, even, some, step=width, hint="ox")
         return ()
 
+    each_row(b, rows, one_row, once=once)
+
+
+def each_row(b: LoopBuilder, rows: Span, one_row: Row, *, once: bool = False) -> None:
+    """Visit all rows; `once`: the code of a row is built once, and treats no row as interior."""
+
     def body(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
         if rows.whole or rows.empty or once:
             return one_row(row, rows.whole)
@@ -120,6 +129,30 @@ def visit_lines(
         return ()
 
     b.loop(0, rows.total, body, hint="oy")
+
+
+def each_strip(
+    b: LoopBuilder, columns: Span, width: int, strip: Callable[[Index, int], None]
+) -> tuple[()]:
+    """Visit the outputs of a row from left to right, up to `width` of them at a time.
+
+    Strips with columns that padding cuts have known columns, and so code of their own. So has what
+    is left of a row behind its whole strips.
+    """
+    low, high = (columns.low, columns.high) if not columns.empty else (columns.total,) * 2
+    first = min(-(-low // width) * width, columns.total)
+    even = first + max(0, high - first) // width * width
+
+    def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        strip(column, width)
+        return ()
+
+    for column in range(0, first, width):
+        strip(column, min(width, columns.total - column))
+    b.loop(first, even, some, step=width, hint="ox")
+    for column in range(even, columns.total, width):
+        strip(column, min(width, columns.total - column))
+    return ()
 
 
 def border_columns(columns: Span, width: int) -> int:
