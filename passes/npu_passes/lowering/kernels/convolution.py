@@ -107,6 +107,10 @@ def lower_connected(
         lower_fully_connected(b, op, out, options)
         return
     unit = unit_of(b, op, options, "narrow" if rows == 1 else None)
+    if on_vectors(op, options) and VectorDenseKernel.fits(grid):
+        layer = Layer(b, op, Maps(op.input, as_pixels(b, out)), unit, *constants)
+        VectorDenseKernel(layer, op.input, grid).build()
+        return
     maps = Maps(op.input, out if rows == 1 else as_pixels(b, out))
     DenseKernel(Layer(b, op, maps, unit, *constants), op.input, grid, runs).build()
 

@@ -169,15 +169,15 @@ class FloatDenseKernel:
     def each_block(self, body: VisitBlock) -> None:
         """Visit the blocks of filters; `body` gets the first of a block, and its vectors."""
         b, step = self.b, self.block.vectors * LANES
-        whole = len([v for v in self.block.blocks(self.filters) if v == self.block.vectors])
+        whole = self.filters // step * step
 
         def one(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
             body(filter, self.block.vectors)
             return ()
 
-        b.loop(0, whole * step, one, step=step, hint="oc")
-        if whole * step < self.lanes:
-            body(whole * step, (self.lanes - whole * step) // LANES)
+        b.loop(0, whole, one, step=step, hint="oc")
+        if whole < self.lanes:
+            body(whole, (self.lanes - whole) // LANES)
 
     # -- outputs ---------------------------------------------------------------------------------
 

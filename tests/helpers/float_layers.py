@@ -1,0 +1,122 @@
+"""Random convolutions of float32 on buffers, whose weights are constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+ORDERS = ((0, 1, 2, 3), (0, 2, 1, 3), (0, 2, 3, 1))
+"""Orders of the axes in memory: the model's, row by row, and pixel by pixel."""
+ACTIVATIONS = ("", "", " then relu", " then clamp [-4.0, 5.0]")
+
+
+def buffer(random: Random, shape: tuple[int, ...]) -> str:
+    """The type of a map in any layout, at times with gaps."""
+    order, gap = random.choice(ORDERS), random.choice((0, 0, 1))
+    steps, pitch = [0] * 4, 1
+    for axis in reversed(order):
+        steps[axis], pitch = pitch, pitch * (shape[axis] + (gap if axis else 0))
+    return f"memref<{'x'.join(map(str, shape))}xf32, strided<{steps}>, #npu.sram>"
+
+
+def dense(values: Array) -> str:
+    """The type of a constant."""
+    return f"memref<{'x'.join(map(str, values.shape))}xf32, #npu.flash>"
+
+
+def constant(name: str, values: Array) -> str:
+    """The definition of a constant."""
+    shape = "x".join(map(str, values.shape))
+    text = str(values.astype(float).tolist())
+    return (
+        f'"memref.global"() <{{sym_name = "{name}", sym_visibility = "private", type = '
+        f"{dense(values)}, initial_value = dense<{text}> : tensor<{shape}xf32>, constant}}> "
+        ": () -> ()\n"
+    )
+
+
+@dataclass
+class FloatConv:
+    """A random convolution; with `exact`, all numbers are small integers, so no sum is rounded."""
+
+    random: Random
+    exact: bool = True
+    depthwise: bool = False
+    name: str = "f"
+    inputs: list[Array] = field(default_factory=list[Array])
+
+    def numbers(self, *shape: int) -> Array:
+        """Random numbers."""
+        if self.exact:
+            found = [self.random.randint(-3, 3) for _ in range(prod(shape))]
+        else:
+            found = [self.random.gauss(0, 1) for _ in range(prod(shape))]
+        return np.array(found, np.float32).reshape(shape)
+
+    def axis(self, kernel: int) -> tuple[int, int, int, int, int, int]:
+        """Size, stride, pads, dilation and the number of outputs along an axis."""
+        random = self.random
+        dilation, stride = random.choice((1, 1, 1, 2)), random.choice((1, 1, 2, 3))
+        reach = (kernel - 1) * dilation + 1
+        before, after = (random.choice((0, min(1, reach - 1), reach // 2)) for _ in range(2))
+        size = max(1, reach - before - after) + random.randint(0, 9)
+        return size, stride, before, after, dilation, (size + before + after - reach) // stride + 1
+
+    def pool(self, rows: int, columns: int) -> tuple[str, int, int]:
+        """A pooling window, or none, and the rows and columns of its output."""
+        height, width = min(rows, self.random.randint(1, 3)), min(columns, self.random.randint(1, 9))
+        if self.depthwise or self.random.random() < 0.5:
+            return "", rows, columns
+        strides = self.random.choice(((height, width), (1, 2)))
+        kind = self.random.choice(("max", "max", "avg"))
+        recompute = " overlap recompute" if strides != (height, width) else ""
+        if strides != (height, width) and strides[0] >= height and strides[1] >= width:
+            recompute = ""
+        text = f" then {kind}_pool [{height}, {width}] by {list(strides)}{recompute}"
+        return text, (rows - height) // strides[0] + 1, (columns - width) // strides[1] + 1
+
+    def text(self) -> str:
+        """The module; `inputs` become the arrays of its arguments, the last one is the output."""
+        random = self.random
+        kernel = random.randint(1, 4), random.choice((1, 2, 3, 5))
+        ys, xs = self.axis(kernel[0]), self.axis(kernel[1])
+        groups = random.randint(2, 11) if self.depthwise else random.choice((1, 1, 1, 2))
+        depth = 1 if self.depthwise else random.randint(1, 7)
+        filters = groups * (1 if self.depthwise else random.randint(2, 13))
+        pool, rows, columns = self.pool(ys[-1], xs[-1])
+        images = random.choice((1, 1, 2))
+        shape = (images, groups * depth, ys[0], xs[0])
+        x, y = buffer(random, shape), buffer(random, (images, filters, rows, columns))
+        weights = self.numbers(filters, depth, *kernel)
+        ins, types = ["%x", "%w"], [x, dense(weights)]
+        arguments, globals_ = [f"%x: {x}"], constant("w", weights)
+        loads = f"%w = memref.get_global @w : {types[1]}\n"
+        self.inputs = [self.numbers(*shape)]
+        if random.random() < 0.7:
+            bias = self.numbers(filters)
+            globals_ += constant("b", bias)
+            ins, types = [*ins, "%b"], [*types, dense(bias)]
+            loads += f"%b = memref.get_global @b : {types[-1]}\n"
+        tail = random.choice(ACTIVATIONS) + pool
+        if not pool and random.random() < 0.4:
+            other = buffer(random, (images, filters, rows, columns))
+            ins, types = [*ins, "%r"], [*types, other]
+            arguments.append(f"%r: {other}")
+            self.inputs.append(self.numbers(images, filters, rows, columns))
+            tail += f" then add residual {random.choice(('first', 'second'))}"
+            tail += random.choice(ACTIVATIONS)
+        self.inputs.append(np.zeros((images, filters, rows, columns), np.float32))
+        pads, dilations = [ys[2], xs[2], ys[3], xs[3]], [ys[4], xs[4]]
+        return (
+            f"{globals_}func.func @{self.name}({', '.join([*arguments, f'%y: {y}'])}) {{\n{loads}"
+            f"npu.conv2d ins({', '.join(ins)} : {', '.join(types)}) outs(%y : {y}) "
+            f"strides {[ys[1], xs[1]]} pads {pads} dilations {dilations} groups {groups}"
+            f"{tail}\nfunc.return\n}}\n"
+        )
