@@ -71,7 +71,10 @@ class FloatConv:
 
     def pool(self, rows: int, columns: int) -> tuple[str, int, int]:
         """A pooling window, or none, and the rows and columns of its output."""
-        height, width = min(rows, self.random.randint(1, 3)), min(columns, self.random.randint(1, 9))
+        height, width = (
+            min(rows, self.random.randint(1, 3)),
+            min(columns, self.random.randint(1, 9)),
+        )
         if self.depthwise or self.random.random() < 0.5:
             return "", rows, columns
         strides = self.random.choice(((height, width), (1, 2)))

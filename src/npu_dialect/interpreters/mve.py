@@ -144,6 +144,11 @@ def chosen(compare: Callable[[Array, Array], Array]) -> Meaning:
     return computed
 
 
+def mla_scalar(a: Array, b: int, acc: Array) -> Array:
+    """acc + a * b modulo the size of a lane."""
+    return (acc.astype(np.int64) + a.astype(np.int64) * b).astype(acc.dtype)
+
+
 def fma_scalar(a: Array, b: float, acc: Array) -> Array:
     """acc + a * b, with one `b` for all lanes."""
     return lanewise(fma)(a, np.float32(b), acc)
@@ -166,6 +171,7 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.MaximumOp: chosen(above_or_nan),
     mve.FmaOp: lanewise(fma),
     mve.FmaScalarOp: fma_scalar,
+    mve.MlaScalarOp: mla_scalar,
 }
 """Ops whose meaning does not depend on their types."""
 

@@ -54,6 +54,38 @@ class MlaAcrossOp(IRDLOperation):
 
 
 @irdl_op_definition
+class MlaScalarOp(IRDLOperation):
+    """VMLA (vector by scalar): acc + a * b of integers, with one `b` for all lanes.
+
+    Of `b` the lowest bits count, as many as a lane has. Sums wrap around.
+
+    ```mlir
+    %s = mve.mla_scalar %a, %b, %acc : vector<4xi32>
+    ```
+    """
+
+    name = "mve.mla_scalar"
+
+    T: ClassVar = VarConstraint("T", base(VectorType))
+
+    a = operand_def(T)
+    b = operand_def(i32)
+    acc = operand_def(T)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $acc attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue) -> None:
+        super().__init__(operands=[a, b, acc], result_types=[a.type])
+
+    def verify_(self) -> None:
+        """The vectors have integers."""
+        check(self.result.type, INTEGERS)
+
+
+@irdl_op_definition
 class SplatOp(IRDLOperation):
     """VDUP: a vector of which every lane is a number; of an i32, the lowest bits.
 

@@ -51,11 +51,14 @@ UPDATES: frozenset[object] = frozenset(
         mve.MlaAcrossOp,
         mve.FmaOp,
         mve.FmaScalarOp,
+        mve.MlaScalarOp,
     )
 )
 """Ops whose result may replace their first operand or accumulator, if no other op reads that."""
 
-ACCUMULATING = dsp.SmladOp | dsp.SmlaOp | mve.MlaAcrossOp | mve.FmaOp | mve.FmaScalarOp
+ACCUMULATING = (
+    dsp.SmladOp | dsp.SmlaOp | mve.MlaAcrossOp | mve.MlaScalarOp | mve.FmaOp | mve.FmaScalarOp
+)
 """Those that replace their accumulator."""
 
 CHOOSING = UPDATES | {arith.SelectOp}

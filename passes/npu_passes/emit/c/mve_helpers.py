@@ -152,6 +152,19 @@ def mla_across(type_: Attribute) -> Helper:
     )
 
 
+def mla_scalar(type_: Attribute) -> Helper:
+    """The function that adds the products with one number."""
+    vector, lane = VECTOR_TYPES[type_].name, lane_of(type_)
+    product = "(uint32_t)a.lane[i] * (uint32_t)b"
+    return Helper(
+        f"{vector} {{}}({vector} a, int32_t b, {vector} acc)",
+        "acc + a * b of each lane.",
+        computed(type_, f"r.lane[i] = ({lane})((uint32_t)acc.lane[i] + {product});"),
+        f"return vmlaq_n_{suffix_of(type_)}(acc, a, ({lane})b);",
+        ARM,
+    )
+
+
 def splat(type_: Attribute) -> Helper:
     """The function that copies a number to every lane."""
     lane = lane_of(type_)
@@ -303,6 +316,7 @@ def widen(top: bool) -> Helper:
 
 BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.MlaAcrossOp: mla_across,
+    mve.MlaScalarOp: mla_scalar,
     mve.SplatOp: splat,
     mve.AddOp: wrapping("+", "sum", "vadd"),
     mve.MulOp: wrapping("*", "product", "vmul"),

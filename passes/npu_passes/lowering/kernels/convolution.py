@@ -23,11 +23,12 @@ from npu_passes.buffers.choose_layouts import channels_last, pixel_steps
 from npu_passes.lowering.kernels.constants import constant_of
 from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
-from npu_passes.lowering.kernels.float_dense import FloatDenseKernel
 from npu_passes.lowering.kernels.float_depthwise import FloatDepthwiseKernel
 from npu_passes.lowering.kernels.float_outputs import has_float_vectors
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
+from npu_passes.lowering.kernels.lane_kinds import ByteLanes, FloatLanes
+from npu_passes.lowering.kernels.lanes import LanesOfFilters
 from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.lines import LinesKernel
 from npu_passes.lowering.kernels.planar import PlanarKernel
@@ -35,6 +36,7 @@ from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
 from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.support.common import LoopOptions
@@ -68,7 +70,7 @@ def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: Loop
         op.emit_error(
             "has no kernel that runs in place", Refusal(f"cannot lower {op.name} in place")
         )
-    make = lines or float_kernel(b, op, out, options) or kernel_of(b, op, out, options)
+    make = lines or float_kernel(b, op, options) or kernel_of(b, op, out, options)
     if make is None:
         lower_conv2d(b, op, out, options)
         return
@@ -92,12 +94,10 @@ def lower_connected(
     With one row, weights are stored as 8 bits: each is used only once, so 16 bits would save little
     time.
     """
-    if has_float_vectors(op) and "mve" in options.features and FloatDenseKernel.fits(op):
-        constants = constants_of(op, options)
-        if constants is not None:
-            weights = constants[0][:, :, None, None]
-            FloatDenseKernel(b, op, Maps(op.input, out), weights, constants[1], options).build()
-            return
+    floats = float_kernel(b, op, options)
+    if floats is not None:
+        floats(Maps(op.input, out)).build()
+        return
     rows, depth = shape_of(op.input)
     grid = Grid.dense(Axis(1, 1), Axis(rows, 1), depth)
     runs = RowRuns.of(grid)
@@ -150,8 +150,13 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
             made.folding.clear()
         return made
 
+    def planar_kernel(maps: Maps) -> Kernel:
+        made = layer(maps)
+        lanes = planar_on_vectors(op, made, maps.input, options)
+        return lanes or PlanarKernel(made, maps.input, own, pool, split)
+
     if planar:
-        return lambda maps: PlanarKernel(layer(maps), maps.input, own, pool, split)
+        return planar_kernel
     if last is None:
         return None
     words = grid.channels % QUAD == 0 or (grid.channels > QUAD and op.residual is None)
@@ -167,21 +172,44 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     return lambda maps: DenseKernel(layer(maps), maps.input, own, runs, pool, split)
 
 
-def float_kernel(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Make | None:
-    """What makes the kernel for an image of a convolution of floats on vectors; None if none."""
+def float_kernel(b: LoopBuilder, op: Weighted, options: LoopOptions) -> Make | None:
+    """What makes the kernel for an image of a layer of floats on vectors; None if none fits."""
     if "mve" not in options.features or not has_float_vectors(op):
         return None
     constants = constants_of(op, options)
     if constants is None:
         return None
     weights, bias = constants
-    if op.group_count == len(weights) == shape_of(op.input)[1]:
+    if isinstance(op, Conv2dOp) and op.group_count == len(weights) == shape_of(op.input)[1]:
         if not FloatDepthwiseKernel.fits(op):
             return None
         return lambda maps: FloatDepthwiseKernel(b, op, maps, weights, bias, options)
-    if not FloatDenseKernel.fits(op):
+    if not LanesOfFilters.fits(op):
         return None
-    return lambda maps: FloatDenseKernel(b, op, maps, weights, bias, options)
+    if isinstance(op, FullyConnectedOp):
+        weights = weights[:, :, None, None]
+
+    def kind(maps: Maps, lanes: int, groups: int) -> FloatLanes:
+        return FloatLanes(b, op, maps, bias, lanes, groups)
+
+    return lambda maps: LanesOfFilters(b, op, maps, weights, kind, options)
+
+
+def planar_on_vectors(
+    op: Conv2dOp, layer: Layer, map: SSAValue, options: LoopOptions
+) -> Kernel | None:
+    """The kernel of an image whose lanes are filters; None if it does not fit."""
+    outputs = Outputs.of(layer) if on_vectors(op, options) and LanesOfFilters.fits(op) else None
+    if not isinstance(outputs, VectorOutputs):
+        return None
+    rows, columns = op.axes()
+    starts = Starts(layer, Classes(rows), Classes(columns))
+
+    def kind(_: Maps, lanes: int, groups: int) -> ByteLanes:
+        return ByteLanes(layer, outputs, starts, lanes, groups)
+
+    maps = Maps(map, layer.out)
+    return LanesOfFilters(layer.b, op, maps, layer.weights, kind, options)
 
 
 def depthwise(layer: Layer, map: SSAValue, grid: Grid, vectors: bool) -> Kernel:

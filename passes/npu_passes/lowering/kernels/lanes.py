@@ -1,20 +1,21 @@
-"""Convolutions and fully connected layers of floats on a vector unit, of maps in any layout.
+"""Convolutions and fully connected layers on a vector unit, of maps in any layout.
 
     %w = mve.load %taps[%k] : memref<216xf32, #npu.flash> -> vector<4xf32>
     %x = memref.load %patch[%c0, %c0, %c1] : memref<1x3x5xf32, ...>
     %s = mve.fma_scalar %w, %x, %acc : vector<4xf32>
 
 The lanes of a vector are four filters, and an element of the map is a number for all of them. So
-the map may lie as it likes, and only the store of four channels depends on the layout. A block of
-some pixels by some vectors of filters shares loads (`vector_plan.py`). The weights of its filters
-lie in the order [channel, kernel y, kernel x, filter]. The products of an output are added in the
-order of the general loops, one rounding each. Lanes behind the last filter have weights of zero.
+the map may lie as it likes, such as an image in the layout of the model. Maps of floats and of i8
+take this kernel; `lane_kinds.py` has what differs. A block of some pixels by some vectors of
+filters shares loads (`vector_plan.py`). The weights of its filters lie in the order [channel,
+kernel y, kernel x, filter]. The products of an output are added in the order of the general loops;
+those of floats with one rounding each. Lanes behind the last filter have weights of zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -25,8 +26,8 @@ from npu_dialect import dsp, mve
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
-from npu_passes.lowering.kernels.float_outputs import FloatOutputs
-from npu_passes.lowering.kernels.float_views import as_pixels, axes_of, in_rows, is_flat
+from npu_passes.lowering.kernels.lane_kinds import LaneKind
+from npu_passes.lowering.kernels.lane_views import as_pixels, axes_of, in_rows, is_flat
 from npu_passes.lowering.kernels.layer import Maps
 from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, each_row, each_strip
 from npu_passes.lowering.pool_window import counted
@@ -36,7 +37,8 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.vector_plan import LANES, Strip, vector_block
 
-Floats: TypeAlias = NDArray[Any]
+MakeKind: TypeAlias = Callable[[Maps, int, int], LaneKind]
+"""Makes a kind of lanes for some maps, a number of lanes of a group, and a number of groups."""
 STRAIGHT = 9
 """The most taps in straight-line code."""
 WINDOW = 8
@@ -58,16 +60,19 @@ class VisitBlock(Protocol):
         ...
 
 
-class FloatDenseKernel:
-    """Builds the loops of one image of a layer; `weights` are [O, I, kernel y, kernel x]."""
+class LanesOfFilters:
+    """Builds the loops of one image of a layer; `weights` are [O, I, kernel y, kernel x].
+
+    `kind` makes what computes the elements of the maps.
+    """
 
     def __init__(
         self,
         b: LoopBuilder,
         op: Conv2dOp | FullyConnectedOp,
         maps: Maps,
-        weights: Floats,
-        bias: Floats | None,
+        weights: NDArray[Any],
+        kind: MakeKind,
         options: LoopOptions,
     ) -> None:
         self.b, self.op, self.small = b, op, options.flash != "fast"
@@ -77,13 +82,12 @@ class FloatDenseKernel:
         self.filters, self.depth = len(weights) // self.groups, weights.shape[1]
         if isinstance(op, FullyConnectedOp):
             maps = Maps(as_pixels(b, maps.input), as_pixels(b, maps.out))
-        elif is_flat(op, maps):
+        elif op.zero_points is None and is_flat(op, maps):
             maps = in_rows(b, maps)
             self.rows, self.columns = Axis(1, 1), Axis(self.rows.size * self.columns.size, 1)
-        self.map, self.outputs = maps.input, FloatOutputs(b, op, maps)
+        self.map, self.kind = maps.input, kind(maps, self.lanes, self.groups)
         self.block = vector_block(self.filters, self.width)
         self.taps = constant_table(b, op, "taps", self.packed(weights))
-        self.bias = bias
         self.first_channel: Index = 0
         self.first_filter: Index = 0
         self.first_lane: Index = 0
@@ -119,11 +123,11 @@ class FloatDenseKernel:
         """The lanes of all vectors of a group."""
         return -(-self.filters // LANES) * LANES
 
-    def packed(self, weights: Floats) -> Floats:
+    def packed(self, weights: NDArray[Any]) -> NDArray[Any]:
         """The weights of each block of filters, in the order of its taps."""
-        found: list[Floats] = []
+        found: list[NDArray[Any]] = []
         for group in np.split(weights, self.groups):
-            padded = np.zeros((self.lanes, *group.shape[1:]), np.float32)
+            padded = np.zeros((self.lanes, *group.shape[1:]), weights.dtype)
             padded[: self.filters] = group
             first = 0
             for vectors in self.block.blocks(self.filters):
@@ -131,15 +135,6 @@ class FloatDenseKernel:
                 found.append(block.transpose(1, 2, 3, 0).ravel())
                 first += vectors * LANES
         return np.concatenate(found)
-
-    @cached_property
-    def biases(self) -> SSAValue | None:
-        """The table of biases, those of a group in whole vectors; None without a bias."""
-        if self.bias is None:
-            return None
-        padded = np.zeros((self.groups, self.lanes), np.float32)
-        padded[:, : self.filters] = self.bias.reshape(self.groups, -1)
-        return constant_table(self.b, self.op, "biases", padded.ravel())
 
     def build(self) -> None:
         """Build a loop over the groups, inside it over the outputs, then over blocks of filters."""
@@ -221,7 +216,7 @@ class FloatDenseKernel:
                     found, sums = list(best), self.sums(y, inside, x, steps, filter, vectors)
                     for number, each in enumerate(sums):
                         lane = number % vectors
-                        found[lane] = self.outputs.folded(pool, found[lane], each)
+                        found[lane] = self.kind.folded(pool, found[lane], each)
                     return found
 
                 even = low + (high - low) // width * width
@@ -232,7 +227,7 @@ class FloatDenseKernel:
                         best = some(wx, best)
                 return some(even, best, high - even) if even < high else best
 
-            first = [self.outputs.first(pool)] * vectors
+            first = [self.kind.first(pool)] * vectors
             best = b.loop(*rows, one_row, first, hint="wy", carry="best")
             self.put(best, filter, row, column, taps)
 
@@ -252,22 +247,11 @@ class FloatDenseKernel:
             channel = self.b.add(self.first_filter, lane)
             count = rest if last else LANES
             if taps is None:
-                self.outputs.put(each, channel, count, row, column)
+                self.kind.put(each, channel, count, row, column)
             else:
-                self.outputs.put_average(each, channel, count, (row, column), taps)
+                self.kind.put_average(each, channel, count, (row, column), taps)
 
     # -- sums ------------------------------------------------------------------------------------
-
-    def starts(self, filter: Index, vectors: int) -> list[SSAValue]:
-        """The first values of the sums of a pixel."""
-        if self.biases is None:
-            return [self.outputs.splat(0.0)] * vectors
-        b, first = self.b, self.b.add(self.first_lane, filter)
-        loads = [
-            mve.LoadOp(self.biases, b.value(b.add(first, v * LANES)), mve.F32X4)
-            for v in range(vectors)
-        ]
-        return [b.insert(load, "bias").result for load in loads]
 
     def sums(
         self,
@@ -285,12 +269,14 @@ class FloatDenseKernel:
         b, lanes = self.b, vectors * LANES
         known = column if isinstance(column, int) else None
         strip = Strip.of(self.columns, known, steps)
-        starts = self.starts(filter, vectors) * len(steps)
+        lane = b.add(self.first_lane, filter)
+        columns = [None if known is None else known + step for step in steps]
+        starts = self.kind.starts(None if inside else row, columns, lane, vectors)
         if not strip.reach:
             return starts
         y = window_start(b, self.rows, row, "iy")
         x = window_start(b, self.columns, column, "ix") if known is None else strip.origin
-        taps = b.mul(b.add(self.first_lane, filter), self.depth * self.size)
+        taps = b.mul(lane, self.depth * self.size)
         block = Block(self, (y, x), strip, vectors)
         straight = inside and self.size <= STRAIGHT and not self.small
         height = self.rows.kernel
@@ -337,7 +323,7 @@ class Block:
     """
 
     def __init__(
-        self, kernel: FloatDenseKernel, at: tuple[Index, Index], strip: Strip, vectors: int
+        self, kernel: LanesOfFilters, at: tuple[Index, Index], strip: Strip, vectors: int
     ) -> None:
         self.kernel, self.b, self.at = kernel, kernel.b, at
         self.strip, self.vectors = strip, vectors
@@ -376,16 +362,17 @@ class Block:
         for tap, reads in enumerate(self.reads):
             for place, _ in reads:
                 if place not in loaded:
-                    loaded[place] = b.load(patch, (*at, place), "x")
+                    loaded[place] = self.kernel.kind.element(b.load(patch, (*at, place), "x"))
             for v in range(0, self.vectors if reads else 0, TOGETHER):
                 some = range(v, min(v + TOGETHER, self.vectors))
                 starts = [first + (tap * self.vectors + each) * LANES for each in some]
-                loads = [mve.LoadOp(taps, b.value(start), mve.F32X4) for start in starts]
+                lanes = self.kernel.kind.vector
+                loads = [mve.LoadOp(taps, b.value(start), lanes) for start in starts]
                 weights = [b.insert(load, "w").result for load in loads]
                 b.insert(dsp.KeepOrderOp.create())
                 for place, output in reads:
                     for each, weight in zip(some, weights, strict=True):
                         at_sum = output * self.vectors + each
-                        made = mve.FmaScalarOp(weight, loaded[place], found[at_sum])
-                        found[at_sum] = b.insert(made, "acc").result
+                        operands = (weight, loaded[place], found[at_sum])
+                        found[at_sum] = self.kernel.kind.product(*operands)
         return found
