@@ -14,17 +14,32 @@ from __future__ import annotations
 from npu_dialect import mve
 from npu_passes.emit.c.body import Body
 from npu_passes.emit.c.dsp import address
-from npu_passes.emit.c.expr import Expr, call
-from npu_passes.emit.c.mve_helpers import load, store, use
+from npu_passes.emit.c.expr import Expr, Linear, call, scaled
+from npu_passes.emit.c.mve_access import OFFSETS, load, store, widens
+from npu_passes.emit.c.mve_helpers import use
 
 
 def print_load_vector(body: Body, op: mve.LoadOp) -> None:
     """Print the load of a vector into a constant, or into a variable that a loop carries."""
-    expr = call(use(body.unit, *load(op)), address(body, op), *step_of(op))
+    place = near(body, op) if widens(op) else (address(body, op), *step_of(op))
+    expr = call(use(body.unit, *load(op)), *place)
     if op.result in body.variables.owner:
         body.define(op.result, expr)
     else:
         body.print_named(op.result, expr)
+
+
+def near(body: Body, op: mve.LoadOp) -> tuple[Expr, Expr]:
+    """A pointer, and the offset of the elements from it, which fits into the instruction.
+
+    Loads at constant distances so share pointers.
+    """
+    found, pointer = address(body, op), body.pointers[op.memref]
+    index = scaled(body.use(op.index), 1).plus(Linear((), pointer.start))
+    offset = index.constant % OFFSETS
+    text, _ = index.plus(Linear((), -offset)).render()
+    at = Expr(f"&{pointer.name}[{text}]", memory=found.memory, reads=found.reads)
+    return at, Expr(str(offset))
 
 
 def print_store_vector(body: Body, op: mve.StoreOp) -> None:

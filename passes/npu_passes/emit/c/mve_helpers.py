@@ -19,7 +19,7 @@ from npu_dialect import mve
 from npu_passes.emit.c.dsp_helpers import Helper, use_helper
 from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.integers import Build
-from npu_passes.emit.c.types import VECTOR_TYPES, element_type, memref_of
+from npu_passes.emit.c.types import VECTOR_TYPES
 from npu_passes.emit.c.unit import MVE_ARM, Unit
 
 ARM = f"#ifdef {MVE_ARM}"
@@ -51,86 +51,6 @@ def each_lane(type_: Attribute, statement: str, count: int | None = None) -> str
 def computed(type_: Attribute, statement: str) -> str:
     """A body in plain C that computes a vector `r` lane by lane."""
     return f"{VECTOR_TYPES[type_].name} r;\n{each_lane(type_, statement)}\nreturn r;"
-
-
-# -- memory ----------------------------------------------------------------------------------------
-
-
-def access_of(op: mve.LoadOp | mve.StoreOp) -> tuple[str, str, str, Attribute]:
-    """The function of an access, its elements' C type, the letter of its intrinsic, the vector."""
-    ctype = element_type(memref_of(op.memref).element_type)
-    assert ctype is not None
-    vector: Attribute = op.vector.type
-    end = "" if op.step == 1 else "_apart"
-    end += "" if op.first is None else f"_first{op.count}"
-    name = f"{op.name.removeprefix('mve.')}_{name_of(vector)}_{ctype.name.removesuffix('_t')}{end}"
-    return name, ctype.name, {1: "b", 2: "h", 4: "w"}[ctype.bytes], vector
-
-
-def predicate(vector: Attribute, count: int) -> str:
-    """The predicate of the first lanes."""
-    return f"vctp{128 // mve.lanes_of(vector)}q({count})"
-
-
-def load(op: mve.LoadOp) -> tuple[str, Helper]:
-    """The function that loads a vector, and its name."""
-    name, ctype, letter, vector = access_of(op)
-    lane = suffix_of(vector)
-    unsigned = ctype == "uint8_t" and lane != "s8"
-    source = lane.replace("s", "u") if unsigned else lane
-    at = "(const int8_t *)at" if ctype == "uint8_t" and not unsigned else "at"
-    masked, mask = ("", "") if op.first is None else ("z_", f", {predicate(vector, op.count)}")
-    loaded = f"vldr{letter}q_{masked}{source}({at}{mask})"
-    arm = f"return {f'vreinterpretq_{lane}_{source}({loaded})' if unsigned else loaded};"
-    value = f"({lane_of(vector)})at[i]" if ctype != lane_of(vector) else "at[i]"
-    head, behind = f"const {ctype} *at", f"{', zero behind them' if mask else ''}"
-    if op.step != 1:
-        arm = f"{PLACES}return vldrwq_gather_shifted_offset_{masked}{lane}(at, places{mask});"
-        value, head, behind = "at[i * step]", f"{head}, int step", f", {APART}{behind}"
-    if op.first is not None:
-        value = f"i < {op.count} ? {value} : 0"
-    return name, Helper(
-        f"{VECTOR_TYPES[vector].name} {{}}({head})",
-        f"{elements(op.count)} from memory{behind}.",
-        computed(vector, f"r.lane[i] = {value};"),
-        arm,
-        ARM,
-    )
-
-
-def store(op: mve.StoreOp) -> tuple[str, Helper]:
-    """The function that stores a vector, and its name."""
-    name, ctype, letter, vector = access_of(op)
-    lane = suffix_of(vector)
-    at = "(int8_t *)at" if ctype == "uint8_t" else "at"
-    masked, mask = ("", "") if op.first is None else ("p_", f", {predicate(vector, op.count)}")
-    value = f"({ctype})x.lane[i]" if ctype != lane_of(vector) else "x.lane[i]"
-    arm, head = f"vstr{letter}q_{masked}{lane}({at}, x{mask});", f"{ctype} *at"
-    place, behind = "i", ""
-    if op.step != 1:
-        arm = f"{PLACES}vstrwq_scatter_shifted_offset_{masked}{lane}(at, places, x{mask});"
-        place, head, behind = "i * step", f"{head}, int step", f", {APART}"
-    return name, Helper(
-        f"void {{}}({head}, {VECTOR_TYPES[vector].name} x)",
-        f"{elements(op.count)} to memory{behind}.",
-        each_lane(vector, f"at[{place}] = {value};", op.count),
-        arm,
-        ARM,
-    )
-
-
-PLACES = """\
-const uint32_t s = (uint32_t)step;
-const uint32x4_t places = {0, s, 2 * s, 3 * s};
-"""
-"""The distances of four words from the first one."""
-APART = "`step` elements from one to the next"
-"""What the comment of a function says of words with gaps between them."""
-
-
-def elements(count: int) -> str:
-    """A number of elements for a comment."""
-    return "One element" if count == 1 else f"{count} elements"
 
 
 # -- arithmetic ------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ def symbol_users(ops: Iterable[Operation]) -> dict[str, list[Operation]]:
     return found
 
 
-def constant_of(value: SSAValue, users: Users) -> NDArray[np.integer[Any]] | None:
-    """The values of a constant buffer of i8 or i32; None if they are not known.
+def constant_of(value: SSAValue, users: Users) -> NDArray[Any] | None:
+    """The values of a constant buffer of i8, i32 or f32; None if they are not known.
 
     They are known for a global with an initial value, and for an argument of a private function
     with exactly one call that passes such a global.
@@ -48,8 +48,8 @@ def constant_of(value: SSAValue, users: Users) -> NDArray[np.integer[Any]] | Non
     return None if call is None else constant_of(call.operands[index], users)
 
 
-def numbers_of(op: memref.GetGlobalOp) -> NDArray[np.integer[Any]] | None:
-    """The values of a constant global of i8 or i32; None for other globals."""
+def numbers_of(op: memref.GetGlobalOp) -> NDArray[Any] | None:
+    """The values of a constant global of i8, i32 or f32; None for other globals."""
     found = SymbolTable.lookup_symbol(op, op.name_)
     type_ = memref_type(op.memref)
     if not isinstance(found, memref.GlobalOp) or found.constant is None:

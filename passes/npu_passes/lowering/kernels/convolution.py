@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, i8, i32
+from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import SSAValue
 
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
@@ -27,16 +27,22 @@ from npu_passes.lowering.kernels.float_depthwise import FloatDepthwiseKernel
 from npu_passes.lowering.kernels.float_outputs import has_float_vectors
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
-from npu_passes.lowering.kernels.lane_kinds import ByteLanes, FloatLanes
+from npu_passes.lowering.kernels.lane_kinds import FloatLanes
 from npu_passes.lowering.kernels.lanes import LanesOfFilters
 from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.lines import LinesKernel
 from npu_passes.lowering.kernels.planar import PlanarKernel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
+from npu_passes.lowering.kernels.vector_choice import (
+    VectorKind,
+    byte_lanes,
+    has_vector_outputs,
+    is_depthwise,
+    on_vectors,
+    vector_depthwise,
+    vector_kernel,
+)
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
-from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
-from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
-from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.support.common import LoopOptions
@@ -127,6 +133,20 @@ def as_pixels(b: LoopBuilder, out: SSAValue) -> SSAValue:
     return b.insert(view, out.name_hint).result
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What all kernels of a convolution of integers need.
+
+    `grid` has the channels of one group; `pool` is None for windows into which outputs are folded.
+    """
+
+    grid: Grid
+    split: Groups
+    pool: PoolAttr | None
+    layer: Callable[[Maps, bool], Layer]
+    """Makes the layer for some maps; the flag says whether their channels are last."""
+
+
 def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> Make | None:
     """What makes the kernel for an image of a convolution of integers; None if none fits."""
     if not is_plain(op) or (op.pool is not None and not op.pool.is_max):
@@ -136,40 +156,52 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
         return None
     grid, groups = Grid.of(op), op.group_count
     split = Groups(groups, grid.channels // groups)
-    own, last = replace(grid, channels=split.channels), pixel_steps(memref_type(op.input))
     folds = op.overlap == Overlap.ACCUMULATE
-    pool = None if folds else op.pool
     axes = op.pool.axes(grid.rows.outputs, grid.columns.outputs) if folds and op.pool else None
-    planar = grid.channels < QUAD or last is None
-    planar = planar and PlanarKernel.fits(op.input, own, pool, groups)
 
-    def layer(maps: Maps) -> Layer:
-        unit = unit_of(b, op, options, last=not planar)
+    def layer(maps: Maps, last: bool) -> Layer:
+        unit = unit_of(b, op, options, last=last)
         made = Layer(b, op, maps, unit, *constants, axes)
         if made.folding is not None:
             made.folding.clear()
         return made
 
-    def planar_kernel(maps: Maps) -> Kernel:
-        made = layer(maps)
-        lanes = planar_on_vectors(op, made, maps.input, options)
-        return lanes or PlanarKernel(made, maps.input, own, pool, split)
+    own = replace(grid, channels=split.channels)
+    parts = Parts(own, split, None if folds else op.pool, layer)
+    kind = vector_kernel(op, out, options)
+    return scalar_kernel(op, parts) if kind is None else vectors_of(kind, op, parts, options)
 
-    if planar:
-        return planar_kernel
-    if last is None:
+
+def vectors_of(kind: VectorKind, op: Conv2dOp, parts: Parts, options: LoopOptions) -> Make:
+    """What makes a kernel on vectors."""
+
+    def make(maps: Maps) -> Kernel:
+        layer, grid, split = parts.layer(maps, True), parts.grid, parts.split
+        if kind == "dense":
+            return VectorDenseKernel(layer, maps.input, grid, parts.pool, split)
+        if kind == "lanes":
+            return byte_lanes(op, layer, maps, options)
+        return vector_depthwise(layer, maps.input, Grid.of(op))
+
+    return make
+
+
+def scalar_kernel(op: Conv2dOp, parts: Parts) -> Make | None:
+    """What makes a kernel without vectors; None if none fits."""
+    grid, split, pool, layer = parts.grid, parts.split, parts.pool, parts.layer
+    whole, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
+    planar = whole.channels < QUAD or not last
+    if planar and PlanarKernel.fits(op.input, grid, pool, split.count):
+        return lambda maps: PlanarKernel(layer(maps, False), maps.input, grid, pool, split)
+    if not last:
         return None
-    words = grid.channels % QUAD == 0 or (grid.channels > QUAD and op.residual is None)
-    if groups == grid.channels and words and pool is None:
-        vectors = on_vectors(op, options) and len(constants[0]) == groups
-        return lambda maps: depthwise(layer(maps), maps.input, grid, vectors)
-    if on_vectors(op, options) and VectorDenseKernel.fits(own):
-        return lambda maps: VectorDenseKernel(layer(maps), maps.input, own, pool, split)
-    own = replace(grid, channels=split.read)
-    runs = RowRuns.of(own)
+    if is_depthwise(op):
+        return lambda maps: DepthwiseKernel(layer(maps, True), maps.input, whole)
+    read = replace(grid, channels=split.read)
+    runs = RowRuns.of(read)
     if runs is None:
         return None
-    return lambda maps: DenseKernel(layer(maps), maps.input, own, runs, pool, split)
+    return lambda maps: DenseKernel(layer(maps, True), maps.input, read, runs, pool, split)
 
 
 def float_kernel(b: LoopBuilder, op: Weighted, options: LoopOptions) -> Make | None:
@@ -193,36 +225,6 @@ def float_kernel(b: LoopBuilder, op: Weighted, options: LoopOptions) -> Make | N
         return FloatLanes(b, op, maps, bias, lanes, groups)
 
     return lambda maps: LanesOfFilters(b, op, maps, weights, kind, options)
-
-
-def planar_on_vectors(
-    op: Conv2dOp, layer: Layer, map: SSAValue, options: LoopOptions
-) -> Kernel | None:
-    """The kernel of an image whose lanes are filters; None if it does not fit."""
-    outputs = Outputs.of(layer) if on_vectors(op, options) and LanesOfFilters.fits(op) else None
-    if not isinstance(outputs, VectorOutputs):
-        return None
-    rows, columns = op.axes()
-    starts = Starts(layer, Classes(rows), Classes(columns))
-
-    def kind(_: Maps, lanes: int, groups: int) -> ByteLanes:
-        return ByteLanes(layer, outputs, starts, lanes, groups)
-
-    maps = Maps(map, layer.out)
-    return LanesOfFilters(layer.b, op, maps, layer.weights, kind, options)
-
-
-def depthwise(layer: Layer, map: SSAValue, grid: Grid, vectors: bool) -> Kernel:
-    """The kernel of a depthwise convolution; on vectors if its epilogue allows it, too."""
-    outputs = Outputs.of(layer) if vectors else None
-    if isinstance(outputs, VectorOutputs):
-        return VectorDepthwiseKernel(layer, map, grid, outputs)
-    return DepthwiseKernel(layer, map, grid)
-
-
-def on_vectors(op: Weighted, options: LoopOptions) -> bool:
-    """Whether the machine multiplies vectors of the layer's input."""
-    return "mve" in options.features and element_of(op.input) == i8
 
 
 def lines_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
@@ -255,13 +257,6 @@ def can_multiply_lines(op: Conv2dOp, options: LoopOptions) -> bool:
     dual = "dsp" in options.features and options.words == "wide"
     dual = dual and not has_vector_outputs(op, options)
     return dual and constants_of(op, options) is not None
-
-
-def has_vector_outputs(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether the machine multiplies vectors of a layer, and can requantise its sums in vectors."""
-    what = op.requantize
-    floats = what is not None and what.mode.data == "float" and op.addition is None
-    return floats and on_vectors(op, options)
 
 
 def is_plain(op: Weighted) -> bool:

@@ -105,7 +105,9 @@ class FloatLanes(FloatOutputs, LaneKind):
             return [self.splat(0.0)] * (vectors * len(columns))
         b, table = self.b, self.biases
         places = [b.value(b.add(lane, v * LANES)) for v in range(vectors)]
-        loads = [b.insert(mve.LoadOp(table, at, self.vector), "bias").result for at in places]
+        loads: list[SSAValue] = []
+        for at in places:
+            loads.append(b.insert(mve.LoadOp(table, at, self.vector), "bias").result)
         return loads * len(columns)
 
 

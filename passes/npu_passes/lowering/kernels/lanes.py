@@ -34,7 +34,7 @@ from npu_passes.lowering.pool_window import counted
 from npu_passes.support.common import LoopOptions, tap_range, window_start
 from npu_passes.support.integers import constant_table
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.conv_plan import Span, interior
+from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.vector_plan import LANES, Strip, vector_block
 
 MakeKind: TypeAlias = Callable[[Maps, int, int], LaneKind]
@@ -157,7 +157,7 @@ class LanesOfFilters:
             if ys is None or xs is None:
                 line = partial(self.line, row, inside)
                 return each_strip(b, columns, self.block.pixels, line)
-            return each_strip(b, columns, 1, partial(self.window, (ys, xs), columns, row, inside))
+            return each_strip(b, columns, 1, partial(self.window, (ys, xs), row, inside))
 
         each_row(b, rows, one_row, once=self.small)
 
@@ -190,7 +190,6 @@ class LanesOfFilters:
     def window(
         self,
         axes: tuple[Axis, Axis],
-        span: Span,
         row: Index,
         inside: bool,
         column: Index,
@@ -200,9 +199,8 @@ class LanesOfFilters:
         b, (ys, xs), pool = self.b, axes, self.pool
         assert pool is not None
         top, left = window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
-        clipped = isinstance(column, int) and not span.low <= column < span.high
         low, high = xs.taps(column) if isinstance(column, int) else (0, xs.kernel)
-        width = 1 if clipped else self.block.pixels
+        width = self.block.pixels
         rows = (0, ys.kernel) if inside else tap_range(b, ys, row)
         taps = None if pool.is_max else counted(b, pool, axes, row, column)
 
@@ -220,7 +218,7 @@ class LanesOfFilters:
                     return found
 
                 even = low + (high - low) // width * width
-                if even - low > WINDOW and not clipped:
+                if even - low > WINDOW and not isinstance(column, int):
                     best = b.loop(low, even, some, best, step=width, hint="wx", carry="best")
                 else:
                     for wx in range(low, even, width):

@@ -120,11 +120,14 @@ class Layer:
 
     def biases(self, filter: Index, lanes: Sequence[int], *, folded: bool) -> list[SSAValue]:
         """First values of the sums of filters `filter + lane`, for each of `lanes`."""
+        return self.loaded(self.folded if folded and self.folds else self.plain, filter, lanes)
+
+    def loaded(self, table: SSAValue | None, filter: Index, lanes: Sequence[int]) -> list[SSAValue]:
+        """Elements `filter + lane` of a table of first values, which is None if all are zero."""
         b = self.b
-        vector = self.folded if folded and self.folds else self.plain
-        if vector is None:
+        if table is None:
             return [self.epilogue.zero()] * len(lanes)
-        return [b.load(vector, [b.add(filter, lane)], "bias") for lane in lanes]
+        return [b.load(table, [b.add(filter, lane)], "bias") for lane in lanes]
 
     @property
     def has_even_pixels(self) -> bool:

@@ -85,7 +85,7 @@ class Starts:
         """The first values at an output, for the filters `filter + lane`."""
         b = self.layer.b
         if self.is_plain:
-            return self.layer.biases(filter, lanes, folded=True)
+            return self.layer.loaded(self.layer.folded, filter, lanes)
         pair = b.mul(self.rows.number(b, row), len(self.columns.positions))
         pair = b.add(pair, self.columns.number(b, column))
         first = b.add(b.mul(pair, len(self.layer.bias)), filter)

@@ -66,13 +66,17 @@ def test_one_number_for_all() -> None:
         (CALLED.replace("VISIBILITY ", ""), "i8", "dense<1>"),
         (CALLED + AGAIN, "i8", "dense<1>"),
         (CALLED + NAMED, "i8", "dense<1>"),
-        (CALLED, "f32", "dense<1.0>"),
+        (CALLED, "f64", "dense<1.0>"),
         (AGAIN.replace("@h", "@f") + CALLED[CALLED.index("func.func V") :], "i8", "dense<1>"),
     ],
-    ids=["public", "two calls", "named elsewhere", "floats", "an argument"],
+    ids=["public", "two calls", "named elsewhere", "double floats", "an argument"],
 )
 def test_not_seen(text: str, element: str, value: str) -> None:
     assert seen(text, element, value) is None
+
+
+def test_floats_are_seen() -> None:
+    assert seen(CALLED, "f32", "dense<1.5>") == [[1.5] * 3] * 2
 
 
 def test_a_global_that_is_written() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.float_layers import FloatConv
-from helpers.kernel_roads import VECTORS, Road, lowered
+from helpers.kernel_roads import Road, lowered
 from helpers.parsing import parse
 from npu_dialect.interpreters import run_function
 

@@ -1,0 +1,127 @@
+"""Small C functions that load and store vectors, with an intrinsic or in plain C.
+
+    mve.load %x[%i] : memref<64xi8> -> vector<16xi8>      ->      npu_mve_load_i8x16_int8(&x[i])
+
+Words with gaps between them are gathered and scattered: the distances are a vector, too.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute
+
+from npu_dialect import mve
+from npu_dialect.mve import VECTOR_BYTES
+from npu_dialect.npu.maps import element_bytes
+from npu_passes.emit.c.dsp_helpers import Helper
+from npu_passes.emit.c.mve_helpers import ARM, computed, each_lane, lane_of, name_of, suffix_of
+from npu_passes.emit.c.types import VECTOR_TYPES, element_type, memref_of
+
+
+def access_of(op: mve.LoadOp | mve.StoreOp) -> tuple[str, str, str, Attribute]:
+    """The function of an access, its elements' C type, the letter of its intrinsic, the vector."""
+    ctype = element_type(memref_of(op.memref).element_type)
+    assert ctype is not None
+    vector: Attribute = op.vector.type
+    end = "" if op.step == 1 else "_apart"
+    end += "" if op.first is None else f"_first{op.count}"
+    name = f"{op.name.removeprefix('mve.')}_{name_of(vector)}_{ctype.name.removesuffix('_t')}{end}"
+    return name, ctype.name, {1: "b", 2: "h", 4: "w"}[ctype.bytes], vector
+
+
+def predicate(vector: Attribute, count: int) -> str:
+    """The predicate of the first lanes."""
+    return f"vctp{128 // mve.lanes_of(vector)}q({count})"
+
+
+OFFSETS = 128
+"""The bytes that the instruction of a load adds to its pointer are fewer than these."""
+
+
+def widens(op: mve.LoadOp) -> bool:
+    """Whether a load extends all of its elements; its function gets an offset then."""
+    narrow = element_bytes(memref_of(op.memref)) < VECTOR_BYTES // op.lanes
+    return narrow and op.first is None and element_bytes(memref_of(op.memref)) == 1
+
+
+def with_offset(letter: str, vector: Attribute, source: str, arm: str) -> str:
+    """The body of a load that extends bytes, at an offset from a pointer.
+
+    GCC gives the intrinsic no offset, and moves the pointer besides. So it gets the assembly, which
+    names the memory that it may read.
+    """
+    return f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+if (__builtin_constant_p(offset)) {{
+    struct near {{ int8_t byte[{OFFSETS + 8}]; }};
+    {VECTOR_TYPES[vector].name} r;
+    __asm__("vldr{letter}.{source} %q0, [%1, %2]"
+            : "=w"(r) : "l"(at), "i"(offset), "m"(*(const struct near *)at));
+    return r;
+}}
+#endif
+at += offset;
+{arm}"""
+
+
+def load(op: mve.LoadOp) -> tuple[str, Helper]:
+    """The function that loads a vector, and its name."""
+    name, ctype, letter, vector = access_of(op)
+    lane = suffix_of(vector)
+    unsigned = ctype == "uint8_t" and lane != "s8"
+    source = lane.replace("s", "u") if unsigned else lane
+    at = "(const int8_t *)at" if ctype == "uint8_t" and not unsigned else "at"
+    masked, mask = ("", "") if op.first is None else ("z_", f", {predicate(vector, op.count)}")
+    loaded = f"vldr{letter}q_{masked}{source}({at}{mask})"
+    arm = f"return {f'vreinterpretq_{lane}_{source}({loaded})' if unsigned else loaded};"
+    value = f"({lane_of(vector)})at[i]" if ctype != lane_of(vector) else "at[i]"
+    head, behind = f"const {ctype} *at", f"{', zero behind them' if mask else ''}"
+    if widens(op):
+        arm = with_offset(letter, vector, source, arm)
+        value, head = value.replace("at[i]", "at[offset + i]"), f"{head}, int offset"
+    if op.step != 1:
+        arm = f"{PLACES}return vldrwq_gather_shifted_offset_{masked}{lane}(at, places{mask});"
+        value, head, behind = "at[i * step]", f"{head}, int step", f", {APART}{behind}"
+    if op.first is not None:
+        value = f"i < {op.count} ? {value} : 0"
+    return name, Helper(
+        f"{VECTOR_TYPES[vector].name} {{}}({head})",
+        f"{elements(op.count)} from memory{behind}.",
+        computed(vector, f"r.lane[i] = {value};"),
+        arm,
+        ARM,
+    )
+
+
+def store(op: mve.StoreOp) -> tuple[str, Helper]:
+    """The function that stores a vector, and its name."""
+    name, ctype, letter, vector = access_of(op)
+    lane = suffix_of(vector)
+    at = "(int8_t *)at" if ctype == "uint8_t" else "at"
+    masked, mask = ("", "") if op.first is None else ("p_", f", {predicate(vector, op.count)}")
+    value = f"({ctype})x.lane[i]" if ctype != lane_of(vector) else "x.lane[i]"
+    arm, head = f"vstr{letter}q_{masked}{lane}({at}, x{mask});", f"{ctype} *at"
+    place, behind = "i", ""
+    if op.step != 1:
+        arm = f"{PLACES}vstrwq_scatter_shifted_offset_{masked}{lane}(at, places, x{mask});"
+        place, head, behind = "i * step", f"{head}, int step", f", {APART}"
+    return name, Helper(
+        f"void {{}}({head}, {VECTOR_TYPES[vector].name} x)",
+        f"{elements(op.count)} to memory{behind}.",
+        each_lane(vector, f"at[{place}] = {value};", op.count),
+        arm,
+        ARM,
+    )
+
+
+PLACES = """\
+const uint32_t s = (uint32_t)step;
+const uint32x4_t places = {0, s, 2 * s, 3 * s};
+"""
+"""The distances of four words from the first one."""
+APART = "`step` elements from one to the next"
+"""What the comment of a function says of words with gaps between them."""
+
+
+def elements(count: int) -> str:
+    """A number of elements for a comment."""
+    return "One element" if count == 1 else f"{count} elements"

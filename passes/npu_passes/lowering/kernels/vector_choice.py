@@ -1,0 +1,91 @@
+"""Which kernel for vectors a layer gets, if any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from xdsl.dialects.builtin import i8
+from xdsl.ir import SSAValue
+
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
+from npu_passes.buffers.choose_layouts import pixel_steps
+from npu_passes.lowering.kernels.float_outputs import are_bounds
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.lane_kinds import ByteLanes
+from npu_passes.lowering.kernels.lanes import LanesOfFilters
+from npu_passes.lowering.kernels.layer import Layer, Maps
+from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
+from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
+from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_starts import Classes, Starts
+from npu_passes.support.common import LoopOptions
+from npu_passes.support.integers import element_of
+from npu_passes.support.loop_builder import memref_type
+from npu_plans.kernels.packing import QUAD
+
+VectorKind: TypeAlias = Literal["dense", "depthwise", "lanes"]
+"""The kernels for vectors of i8."""
+
+
+def on_vectors(op: Conv2dOp | FullyConnectedOp, options: LoopOptions) -> bool:
+    """Whether the machine multiplies vectors of the layer's input, of i8."""
+    return "mve" in options.features and element_of(op.input) == i8
+
+
+def has_vector_outputs(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether the machine multiplies vectors of a layer, and can requantise its sums in vectors."""
+    what = op.requantize
+    floats = what is not None and what.mode.data == "float" and op.addition is None
+    return floats and on_vectors(op, options)
+
+
+def is_depthwise(op: Conv2dOp) -> bool:
+    """Whether a convolution has a group for each channel, and no pool; four channels are a word."""
+    channels = Grid.of(op).channels
+    words = channels % QUAD == 0 or (channels > QUAD and op.residual is None)
+    plain = op.pool is None or op.overlap == Overlap.ACCUMULATE
+    return op.group_count == channels and words and plain
+
+
+def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKind | None:
+    """The kernel for vectors of a convolution of i8 with constant weights; None if none fits.
+
+    Runs of bytes come first, as they fill 16 lanes. Then four filters are lanes.
+    """
+    if not on_vectors(op, options):
+        return None
+    grid, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
+    folds = op.overlap == Overlap.ACCUMULATE
+    vectors = has_vector_outputs(op, options) and not folds and are_bounds(op.activation)
+    vectors = vectors and element_of(out) in BYTE_TYPES
+    vectors = vectors and pixel_steps(memref_type(out)) is not None
+    if last and is_depthwise(op):
+        one = shape_of(op.weight)[0] == grid.channels
+        return "depthwise" if vectors and one else None
+    own = replace(grid, channels=grid.channels // op.group_count)
+    if last and VectorDenseKernel.fits(own):
+        return "dense"
+    return "lanes" if vectors and LanesOfFilters.fits(op) else None
+
+
+def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwiseKernel:
+    """The kernel of a depthwise convolution."""
+    outputs = Outputs.of(layer)
+    assert isinstance(outputs, VectorOutputs)
+    return VectorDepthwiseKernel(layer, map, grid, outputs)
+
+
+def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:
+    """The kernel whose lanes are filters, for i8."""
+    outputs, (rows, columns) = Outputs.of(layer), op.axes()
+    assert isinstance(outputs, VectorOutputs)
+    starts = Starts(layer, Classes(rows), Classes(columns))
+
+    def kind(_: Maps, lanes: int, groups: int) -> ByteLanes:
+        return ByteLanes(layer, outputs, starts, lanes, groups)
+
+    return LanesOfFilters(layer.b, op, maps, layer.weights, kind, options)
