@@ -51,6 +51,7 @@ class FloatConv:
     depthwise: bool = False
     name: str = "f"
     inputs: list[Array] = field(default_factory=list[Array])
+    constants: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def numbers(self, *shape: int) -> Array:
         """Random numbers."""
@@ -85,8 +86,11 @@ class FloatConv:
         text = f" then {kind}_pool [{height}, {width}] by {list(strides)}{recompute}"
         return text, (rows - height) // strides[0] + 1, (columns - width) // strides[1] + 1
 
-    def text(self) -> str:
-        """The module; `inputs` become the arrays of its arguments, the last one is the output."""
+    def text(self, *, on_tensors: bool = False) -> str:
+        """The module; `inputs` become the arrays of its arguments, the last one is the output.
+
+        On tensors the output is a result, and maps have no layout.
+        """
         random = self.random
         kernel = random.randint(1, 4), random.choice((1, 2, 3, 5))
         ys, xs = self.axis(kernel[0]), self.axis(kernel[1])
@@ -98,12 +102,13 @@ class FloatConv:
         shape = (images, groups * depth, ys[0], xs[0])
         x, y = buffer(random, shape), buffer(random, (images, filters, rows, columns))
         weights = self.numbers(filters, depth, *kernel)
+        self.constants = {"w": weights}
         ins, types = ["%x", "%w"], [x, dense(weights)]
         arguments, globals_ = [f"%x: {x}"], constant("w", weights)
         loads = f"%w = memref.get_global @w : {types[1]}\n"
         self.inputs = [self.numbers(*shape)]
         if random.random() < 0.7:
-            bias = self.numbers(filters)
+            bias = self.constants["b"] = self.numbers(filters)
             globals_ += constant("b", bias)
             ins, types = [*ins, "%b"], [*types, dense(bias)]
             loads += f"%b = memref.get_global @b : {types[-1]}\n"
@@ -117,6 +122,22 @@ class FloatConv:
             tail += random.choice(ACTIVATIONS)
         self.inputs.append(np.zeros((images, filters, rows, columns), np.float32))
         pads, dilations = [ys[2], xs[2], ys[3], xs[3]], [ys[4], xs[4]]
+        if on_tensors:
+            self.inputs.pop()
+            loads, shown = "", dict[str, str]()
+            for name, kind in zip(ins, types, strict=True):
+                shown[name] = f"tensor<{kind.split('<')[1].split('f32')[0]}f32>"
+            for name, values in self.constants.items():
+                text = str(values.astype(float).tolist())
+                loads += f"%{name} = arith.constant dense<{text}> : {shown[f'%{name}']}\n"
+            given = ", ".join(f"{name}: {shown[name]}" for name in ins if name in ("%x", "%r"))
+            out = f"tensor<{images}x{filters}x{rows}x{columns}xf32>"
+            return (
+                f"func.func @{self.name}({given}) -> {out} {{\n{loads}"
+                f"%y = npu.conv2d {', '.join(ins)} strides {[ys[1], xs[1]]} pads {pads} "
+                f"dilations {dilations} groups {groups}{tail} : "
+                f"({', '.join(shown[name] for name in ins)}) -> {out}\nfunc.return %y : {out}\n}}\n"
+            )
         return (
             f"{globals_}func.func @{self.name}({', '.join([*arguments, f'%y: {y}'])}) {{\n{loads}"
             f"npu.conv2d ins({', '.join(ins)} : {', '.join(types)}) outs(%y : {y}) "

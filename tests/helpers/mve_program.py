@@ -29,8 +29,9 @@ KINDS: dict[str, Any] = {
 }
 INPUTS = ("i8", "i8", "ui8", "i16", "i16", "i32", "i32", "f32", "f32", "f32")
 """The element types of the inputs; each has the name `x` and its number."""
-OUTPUTS = ("i8", "i16", "i32", "f32", "i8", "ui8")
-"""The element types of the outputs: one for each type of vector, then two for narrow stores."""
+OUTPUTS = ("i8", "i16", "i32", "f32", "i8", "ui8", "f32")
+"""The element types of the outputs: one for each type of vector, two for narrow stores, and one for
+stores with gaps."""
 LANES = {"i8": 16, "i16": 8, "i32": 4, "f32": 4}
 
 
@@ -106,6 +107,42 @@ def fused(case: Case) -> Array:
     return fma(a, b, a)
 
 
+def with_one(kind: str, number: int) -> Callable[[Case], Array]:
+    """An input times x5, or x8 for floats, plus the input."""
+
+    def compute(case: Case) -> Array:
+        a = rows(case.arrays[number], LANES[kind])
+        if kind == "f32":
+            return fma(a, case.arrays[8][:COUNT, None], a)
+        low = case.arrays[5][:COUNT, None].astype(np.int64)
+        return (a.astype(np.int64) * low + a).astype(KINDS[kind])
+
+    return compute
+
+
+def chosen(name: str) -> Callable[[Case], Array]:
+    """Of x7 and x8 in each lane the greater or the smaller one; of numbers without order x8."""
+
+    def compute(case: Case) -> Array:
+        a, b = (rows(case.arrays[n], 4) for n in (7, 8))
+        with np.errstate(invalid="ignore"):
+            first = {"max": a > b, "min": a < b, "maximum": (a > b) | np.isnan(a)}[name]
+        return np.where(first, a, b)
+
+    return compute
+
+
+def apart(number: int, first: int = 4) -> Callable[[Case], Array]:
+    """Every third element of an input, zero from lane `first` on."""
+
+    def compute(case: Case) -> Array:
+        found = np.stack([case.arrays[number][i : i + 10 : 3] for i in range(COUNT)])
+        found[:, first:] = 0
+        return found
+
+    return compute
+
+
 def rounded(case: Case) -> Array:
     """The integers nearest to x7, saturated to i32; NaN becomes 0."""
     ends = np.iinfo(np.int32)
@@ -179,6 +216,15 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
     ),
     ("i16", "mve.narrow %v5, %w : vector<4xi32> -> VECTOR", narrowed),
     ("f32", "mve.fma %v8, %v9, %v8 : VECTOR", fused),
+    ("f32", "mve.fma_scalar %v9, %f, %v9 : VECTOR", with_one("f32", 9)),
+    *(
+        (kind, f"mve.mla_scalar %v{number}, %n, %v{number} : VECTOR", with_one(kind, number))
+        for kind, number in (("i8", 0), ("i16", 3), ("i32", 6))
+    ),
+    *(("f32", f"mve.{name} %v7, %v8 : VECTOR", chosen(name)) for name in ("max", "min", "maximum")),
+    ("f32", "mve.load %t7[%zero] : THIRD -> VECTOR", apart(7)),
+    ("f32", "mve.load %t8[%zero] first 3 : THIRD -> VECTOR", apart(8, 3)),
+    ("i32", "mve.load %t5[%zero] : THIRD -> VECTOR", apart(5)),
 ]
 """For each op on the operands of one iteration: its lanes, its text, and what it computes."""
 
@@ -193,9 +239,9 @@ def sizes() -> list[tuple[str, str, int]]:
     inputs = [(f"x{number}", kind, SIZE) for number, kind in enumerate(INPUTS)]
     outputs = [
         (f"o{number}", kind, number_of(kind) * COUNT * LANES[kind] if number < 4 else COUNT + 3)
-        for number, kind in enumerate(OUTPUTS)
+        for number, kind in enumerate(OUTPUTS[:6])
     ]
-    return [*inputs, *outputs]
+    return [*inputs, *outputs, ("o6", "f32", 8 * COUNT)]
 
 
 def expected(case: Case) -> list[Array]:
@@ -209,6 +255,9 @@ def expected(case: Case) -> list[Array]:
     found.append(bytes_.astype(np.int8))
     firsts = np.concatenate([words[:COUNT], words[COUNT : COUNT + 1], [0, 0]])
     found.append(firsts.astype(np.uint8))
+    places = np.stack([rows(case.arrays[number], 4) for number in (7, 8)], axis=2)
+    places[:, 3, 1] = case.arrays[8][:COUNT]
+    found.append(places.ravel())
     return found
 
 
@@ -228,9 +277,10 @@ def program() -> str:
         for number, kind in enumerate(INPUTS)
         if kind != "ui8"
     ]
+    lines.append(views(types))
     done = dict.fromkeys(LANES, 0)
     for row, (kind, text, _) in enumerate(OPS):
-        text = text.replace("VECTOR", vector(kind))
+        text = text.replace("VECTOR", vector(kind)).replace("THIRD", every_third(kind))
         text = re.sub(r"IN(\d)", lambda found: types[f"x{found[1]}"], text)
         if text.startswith("SCALAR "):
             lines.append(f"%s{row} = {text.removeprefix('SCALAR ')}")
@@ -268,6 +318,39 @@ def program() -> str:
       }}
       func.return
     }}"""
+
+
+def views(types: dict[str, str]) -> str:
+    """Every third element of some inputs from element i on, and stores to every second one.
+
+    Output o6 gets v7 in even places, and in odd ones v8, of whose vectors the last lane is x8[i].
+    """
+    lines = [
+        f"%t{number} = memref.subview %x{number}[%i] [4] [3] : "
+        f"{types[f'x{number}']} to {every_third(kind)}"
+        for number, kind in ((5, "i32"), (7, "f32"), (8, "f32"))
+    ]
+    for name, place in (("even", "%at_even"), ("odd", "%at_odd")):
+        view = every_third("f32").replace("[3]", "[2]")
+        lines.append(f"%{name} = memref.subview %o6[{place}] [4] [2] : {types['o6']} to {view}")
+    stores = (("%v7", "%even", ""), ("%ends", "%odd", ""), ("%v8", "%odd", " first 3"))
+    return "\n".join(
+        (
+            *("%eight = arith.constant 8 : index", "%at_even = arith.muli %i, %eight : index"),
+            *("%at_odd = arith.addi %at_even, %one : index", *lines),
+            "%ends = mve.splat %f : f32 -> vector<4xf32>",
+            *(
+                f"mve.store {value}, {at}[%zero]{end} : vector<4xf32>, "
+                + every_third("f32").replace("[3]", "[2]")
+                for value, at, end in stores
+            ),
+        )
+    )
+
+
+def every_third(kind: str) -> str:
+    """The type of four elements of which each is the third one in memory."""
+    return f"memref<4x{kind}, strided<[3], offset: ?>, #npu.sram>"
 
 
 def vector(kind: str) -> str:

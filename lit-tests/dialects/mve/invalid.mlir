@@ -4,7 +4,7 @@ func.func @f(%m: memref<8x8xi8>, %i: index) {
   %x = mve.load %m[%i] : memref<8x8xi8> -> vector<16xi8>
   func.return
 }
-// CHECK: expected one axis without gaps, got memref<8x8xi8>
+// CHECK: expected one axis with a known distance, got memref<8x8xi8>
 
 // -----
 
@@ -12,7 +12,23 @@ func.func @f(%m: memref<64xi8, strided<[2]>>, %i: index) {
   %x = mve.load %m[%i] : memref<64xi8, strided<[2]>> -> vector<16xi8>
   func.return
 }
-// CHECK: expected one axis without gaps, got memref<64xi8, strided<[2]>>
+// CHECK: expected words, or one axis without gaps, got memref<64xi8, strided<[2]>>
+
+// -----
+
+func.func @f(%m: memref<64xf32, strided<[?]>>, %i: index) {
+  %x = mve.load %m[%i] : memref<64xf32, strided<[?]>> -> vector<4xf32>
+  func.return
+}
+// CHECK: expected one axis with a known distance, got memref<64xf32, strided<[?]>>
+
+// -----
+
+func.func @f(%m: memref<64xi16, strided<[2]>>, %v: vector<4xi32>, %i: index) {
+  mve.store %v, %m[%i] : vector<4xi32>, memref<64xi16, strided<[2]>>
+  func.return
+}
+// CHECK: expected words, or one axis without gaps, got memref<64xi16, strided<[2]>>
 
 // -----
 
@@ -104,19 +120,27 @@ func.func @f(%s: f32) {
 
 // -----
 
-func.func @f(%v: vector<4xf32>) {
-  %r = mve.max %v, %v : vector<4xf32>
+func.func @f(%v: vector<4xi32>) {
+  %r = mve.maximum %v, %v : vector<4xi32>
+  func.return
+}
+// CHECK: expected vector<4xf32>, got vector<4xi32>
+
+// -----
+
+func.func @f(%v: vector<4xf32>, %n: i32) {
+  %r = mve.mla_scalar %v, %n, %v : vector<4xf32>
   func.return
 }
 // CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
 
 // -----
 
-func.func @f(%v: vector<4xf32>) {
-  %r = mve.min %v, %v : vector<4xf32>
+func.func @f(%v: vector<4xf32>, %n: i32) {
+  %r = "mve.fma_scalar"(%v, %n, %v) : (vector<4xf32>, i32, vector<4xf32>) -> vector<4xf32>
   func.return
 }
-// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+// CHECK: f32
 
 // -----
 

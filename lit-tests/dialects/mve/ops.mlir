@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @vectors
 // GENERIC-LABEL: "vectors"
-func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %h: memref<8xi16>, %i: index, %s: f32, %n: i32) {
+func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %h: memref<8xi16>, %i: index, %s: f32, %n: i32, %w: memref<9xf32, strided<[3]>>) {
   // CHECK: %x = mve.load %m[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
   // GENERIC: %x = "mve.load"(%m, %i) : (memref<64xi8, #npu.sram>, index) -> vector<16xi8>
   %x = mve.load %m[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
@@ -15,6 +15,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %r = mve.mla_across %x, %x, %n : vector<16xi8>
   // GENERIC: %r = "mve.mla_across"(%x, %x, %n) : (vector<16xi8>, vector<16xi8>, i32) -> i32
   %r = mve.mla_across %x, %x, %n : vector<16xi8>
+  // CHECK-NEXT: %xs = mve.mla_scalar %x, %n, %x : vector<16xi8>
+  // GENERIC: %xs = "mve.mla_scalar"(%x, %n, %x) : (vector<16xi8>, i32, vector<16xi8>) -> vector<16xi8>
+  %xs = mve.mla_scalar %x, %n, %x : vector<16xi8>
   // CHECK-NEXT: %b = mve.splat %r : i32 -> vector<8xi16>
   %b = mve.splat %r : i32 -> vector<8xi16>
   // CHECK-NEXT: %v = mve.splat %s : f32 -> vector<4xf32>
@@ -30,6 +33,17 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   %p = mve.mul %f, %v : vector<4xf32>
   // CHECK-NEXT: %k = mve.fma %f, %p, %v : vector<4xf32>
   %k = mve.fma %f, %p, %v : vector<4xf32>
+  // CHECK-NEXT: %ks = mve.fma_scalar %f, %s, %k : vector<4xf32>
+  // GENERIC: %ks = "mve.fma_scalar"(%f, %s, %k) : (vector<4xf32>, f32, vector<4xf32>) -> vector<4xf32>
+  %ks = mve.fma_scalar %f, %s, %k : vector<4xf32>
+  // CHECK-NEXT: %most = mve.maximum %k, %ks : vector<4xf32>
+  %most = mve.maximum %k, %ks : vector<4xf32>
+  // CHECK-NEXT: %apart = mve.load %w[%i] : memref<9xf32, strided<[3]>> -> vector<4xf32>
+  %apart = mve.load %w[%i] : memref<9xf32, strided<[3]>> -> vector<4xf32>
+  // CHECK-NEXT: %above = mve.max %apart, %most : vector<4xf32>
+  %above = mve.max %apart, %most : vector<4xf32>
+  // CHECK-NEXT: mve.store %above, %w[%i] first 2 : vector<4xf32>, memref<9xf32, strided<[3]>>
+  mve.store %above, %w[%i] first 2 : vector<4xf32>, memref<9xf32, strided<[3]>>
   // CHECK-NEXT: %q = mve.round %k : vector<4xf32> -> vector<4xi32>
   %q = mve.round %k : vector<4xf32> -> vector<4xi32>
   // CHECK-NEXT: %a = mve.add %z, %b : vector<8xi16>

@@ -131,11 +131,13 @@ def extreme(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], H
     def made(type_: Attribute) -> Helper:
         if type_ != mve.F32X4:
             return lanewise(type_, what, text, f"{intrinsic}q_{suffix_of(type_)}(a, b)")
-        compare = "gt" if operator == ">" else "lt"
+        # "Less than" of these instructions holds for NaN, too, so the operands change places.
+        one, two = ("a", "b") if operator == ">" else ("b", "a")
+        places = {"a": "%q1", "b": "%q0"}
         found = lanewise(type_, what, text, "")
         arm = chosen(
-            f"vpt.f32 {compare}, %q1, %q0\\n\\tvmovt %q0, %q1",
-            f"vpselq_f32(a, b, vcmp{compare}q_f32(a, b))",
+            f"vpt.f32 gt, {places[one]}, {places[two]}\\n\\tvmovt %q0, %q1",
+            f"vpselq_f32(a, b, vcmpgtq_f32({one}, {two}))",
         )
         return replace(found, arm=arm)
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, i8, i32
 from xdsl.ir import SSAValue
 
 from helpers.kernel_chains import ChainMaker
-from helpers.kernel_roads import ROADS, VECTORS, lowered
+from helpers.kernel_roads import ROADS, VECTORS, Road, lowered
 from helpers.pipeline import context, run_passes
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import (
@@ -220,3 +220,14 @@ def test_images_of_many_channels_in_the_layout_of_the_model(images: int) -> None
         epilogue=epilogue,
     )
     check(maker.finished(maker.add(maker.named(layer), i8)), kernel=True)
+
+
+@pytest.mark.parametrize("name", ["one run", "padded", "depthwise, padded", "image"])
+def test_vectors_where_flash_is_short(name: str) -> None:
+    module = network(CASES[name], i8)
+    inputs = random_inputs(module, 5)
+    layers = run_passes(context(), module, PLACE)
+    loops = lowered(layers, Road("cortex-m55", "flash=small"))
+    assert "mve." in str(loops)
+    (wanted,) = run_function(module, None, inputs)
+    np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
