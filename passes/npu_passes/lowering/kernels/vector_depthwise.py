@@ -13,7 +13,8 @@ the even channels, one of the odd ones. The zero point is folded into the first 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,12 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
-from npu_passes.lowering.kernels.walk import visit
-from npu_passes.support.common import tap_range
+from npu_passes.lowering.kernels.walk import each_row, each_strip
+from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.packing import PAIR
+from npu_plans.kernels.vector_plan import Strip
 
 EIGHT = 8
 """Channels in a vector."""
@@ -38,7 +40,7 @@ STRAIGHT = 25
 """The most taps in straight-line code."""
 
 
-def groups_of(weights: NDArray[np.int8]) -> list[list[int]]:
+def groups_of(weights: NDArray[np.integer[Any]]) -> list[list[int]]:
     """The taps of each group, for weights [taps, channels]; a tap goes into the first that fits."""
     found: list[tuple[list[int], NDArray[np.int64]]] = []
     for tap, row in enumerate(np.abs(weights.astype(np.int64))):
@@ -69,6 +71,8 @@ class VectorDepthwiseKernel:
         self.rows, self.columns, self.channels = grid.rows, grid.columns, grid.channels
         weights = layer.weights.reshape(self.channels, -1).transpose()
         self.groups = groups_of(weights)
+        rows = weights.reshape(self.rows.kernel, self.columns.kernel, -1)
+        self.row_groups = groups_of(np.abs(rows.astype(np.int64)).max(axis=0))
         self.taps = layer.table("taps", np.append(weights.ravel(), np.zeros(EIGHT - 1, np.int8)))
         self.patch = layer.vector(map)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
@@ -86,29 +90,38 @@ class VectorDepthwiseKernel:
 
     def build(self) -> None:
         """Build the loops over the outputs."""
-        spans = interior(self.rows, None), interior(self.columns, None)
-        visit(self.b, *spans, PAIR, self.pair, self.point)
+        columns = interior(self.columns, None)
 
-    def pair(self, row: Index, column: Index) -> None:
-        """Compute two neighbouring interior outputs, for all channels."""
-        self.some(row, column, PAIR, inside=True)
+        def one_row(row: Index, inside: bool) -> tuple[()]:
+            return each_strip(self.b, columns, PAIR, partial(self.strip, row, inside))
 
-    def point(self, row: Index, column: Index) -> None:
-        """Compute one output at any place, for all channels."""
-        self.some(row, column, 1, inside=not self.grid.is_padded)
+        each_row(self.b, interior(self.rows, None), one_row, once=self.small)
 
-    def some(self, row: Index, column: Index, pixels: int, *, inside: bool) -> None:
-        """Compute some neighbouring outputs; `inside`: padding cuts none of their windows."""
+    @property
+    def small(self) -> bool:
+        """Whether flash is short."""
+        return self.layer.unit.form == "narrow"
+
+    def strip(self, row: Index, inside: bool, column: Index, width: int) -> None:
+        """Compute some neighbouring outputs of a row, for all channels.
+
+        `inside`: no padding cuts the rows of their windows. It cuts columns if they are known.
+        """
         b, whole = self.b, self.channels // EIGHT * EIGHT
+        known = column if isinstance(column, int) else None
+        strip = Strip.of(self.columns, known, range(width))
+        places = [None if known is None else known + pixel for pixel in range(width)]
+        y = window_start(b, self.rows, row)
+        x = window_start(b, self.columns, column) if known is None else strip.origin
+        base = b.add(b.mul(y, self.grid.line), b.mul(x, self.grid.pixel))
 
         def block(channel: Index, first: int | None) -> None:
-            base = b.add(self.grid.origin(b, row, column), channel)
-            sums = self.first_sums(row, column, channel, inside) * pixels
-            straight = inside and self.rows.kernel * self.columns.kernel <= STRAIGHT
-            if straight:
-                sums = self.straight(base, channel, sums, first)
-            else:
-                sums = self.looped((row, column), (base, channel), sums, first)
+            sums = self.first_sums(None if inside else row, places, channel)
+            at = b.add(base, channel)
+            if strip.reach and inside and self.size <= STRAIGHT:
+                sums = self.add(strip, at, channel, self.groups, sums, first)
+            elif strip.reach:
+                sums = self.looped(strip, row, (at, channel), sums, first)
             self.put(sums, channel, row, column, first)
 
         def eight(channel: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -119,16 +132,36 @@ class VectorDepthwiseKernel:
         if whole < self.channels:
             block(whole, self.channels - whole)
 
-    def first_sums(self, row: Index, column: Index, channel: Index, inside: bool) -> list[SSAValue]:
-        """The first values of eight channels: of the even ones, then of the odd ones."""
-        b, place = self.b, channel
-        if not self.starts.is_plain:
-            rows, columns = self.starts.rows, self.starts.columns
-            pair = rows.inside[0] if inside else rows.number(b, row)
-            pair = b.mul(pair, len(columns.positions))
-            pair = b.add(pair, columns.inside[0] if inside else columns.number(b, column))
-            place = b.add(b.mul(pair, self.pitch), channel)
-        return [self.words(self.first, b.add(place, half)) for half in (0, EIGHT // 2)]
+    @property
+    def size(self) -> int:
+        """The taps of a channel."""
+        return self.rows.kernel * self.columns.kernel
+
+    def first_sums(
+        self, row: Index | None, columns: Sequence[int | None], channel: Index
+    ) -> list[SSAValue]:
+        """The first values of eight channels of each output: of even ones, then of odd ones.
+
+        A row or column is None if padding cuts no window there.
+        """
+        b, rows = self.b, self.starts.rows
+        places: dict[Index, list[SSAValue]] = {}
+        sums: list[SSAValue] = []
+        for column in columns:
+            number: Index = 0
+            if not self.starts.is_plain:
+                across = self.starts.columns
+                number = b.mul(
+                    rows.number(b, rows.inside[0] if row is None else row), len(across.positions)
+                )
+                inside = across.inside[0] if column is None else column
+                number = b.add(number, across.number(b, inside))
+            if number not in places:
+                place = b.add(b.mul(number, self.pitch), channel)
+                halves = (0, EIGHT // 2)
+                places[number] = [self.words(self.first, b.add(place, half)) for half in halves]
+            sums += places[number]
+        return sums
 
     def words(self, table: SSAValue, at: Index) -> SSAValue:
         """Four first values."""
@@ -151,50 +184,55 @@ class VectorDepthwiseKernel:
         pairs = zip(sums, halves, strict=True)
         return [b.insert(mve.AddOp(total, each), "acc").result for total, each in pairs]
 
-    def straight(
-        self, base: Index, channel: Index, sums: Sequence[SSAValue], first: int | None
+    def add(
+        self,
+        strip: Strip,
+        base: Index,
+        taps: Index,
+        groups: Sequence[Sequence[int]],
+        sums: Sequence[SSAValue],
+        first: int | None,
     ) -> list[SSAValue]:
-        """Add all taps, group by group."""
+        """Add the products of groups of taps, which count from the first of some kernel rows.
+
+        `base` is the place in the map of the strip in that row, `taps` that of its first weights.
+        """
         b, found = self.b, list(sums)
-        pixels = len(found) // 2
-        for group in self.groups:
-            parts: list[SSAValue | None] = [None] * pixels
-            for tap in group:
-                ky, kx = divmod(tap, self.columns.kernel)
-                w = self.weights(b.add(channel, tap * self.channels))
-                for p in range(pixels):
-                    step = ky * self.grid.row_step + kx * self.grid.step + p * self.grid.pitch
+        for group in groups:
+            parts: list[SSAValue | None] = [None] * len(strip.starts)
+            for ky, kx in (divmod(tap, self.columns.kernel) for tap in group):
+                users = [p for p, (low, high) in enumerate(strip.taps) if low <= kx < high]
+                if not users:
+                    continue
+                w = self.weights(b.add(taps, (ky * self.columns.kernel + kx) * self.channels))
+                for p in users:
+                    place = strip.starts[p] + kx * self.columns.dilation
+                    step = ky * self.grid.row_step + place * self.grid.pixel
                     made, part = self.product(b.add(base, step), w, first), parts[p]
                     parts[p] = made if part is None else b.insert(mve.AddOp(part, made)).result
             for p, part in enumerate(parts):
-                assert part is not None
-                found[2 * p : 2 * p + 2] = self.added(found[2 * p : 2 * p + 2], part)
+                if part is not None:
+                    found[2 * p : 2 * p + 2] = self.added(found[2 * p : 2 * p + 2], part)
         return found
 
     def looped(
         self,
-        place: tuple[Index, Index],
+        strip: Strip,
+        row: Index,
         starts: tuple[Index, Index],
         sums: Sequence[SSAValue],
         first: int | None,
     ) -> Sequence[SSAValue]:
-        """Add the taps that lie on the map, one by one."""
+        """Add the taps that lie on the map, one kernel row after the other."""
         b, (base, channel) = self.b, starts
-        rows, columns = tap_range(b, self.rows, place[0]), tap_range(b, self.columns, place[1])
-
-        def one(ky: Index, kx: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = b.add(b.add(base, b.mul(ky, self.grid.row_step)), b.mul(kx, self.grid.step))
-            tap = b.add(b.mul(ky, self.columns.kernel), kx)
-            w = self.weights(b.add(channel, b.mul(tap, self.channels)))
-            found: list[SSAValue] = []
-            for p in range(len(sums) // 2):
-                made = self.product(b.add(at, p * self.grid.pitch), w, first)
-                found += self.added(sums[2 * p : 2 * p + 2], made)
-            return found
+        width = self.columns.kernel * self.channels
 
         def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return b.loop(*columns, lambda kx, s: one(ky, kx, s), sums, hint="kx", carry="acc")
+            at = b.add(base, b.mul(ky, self.grid.row_step))
+            taps = b.add(channel, b.mul(ky, width))
+            return self.add(strip, at, taps, self.row_groups, sums, first)
 
+        rows = tap_range(b, self.rows, row)
         return b.loop(*rows, one_row, sums, hint="ky", carry="acc")
 
     def put(
