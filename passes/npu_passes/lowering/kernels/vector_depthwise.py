@@ -1,13 +1,14 @@
 """Depthwise convolutions of i8 on a vector unit: eight channels at once, channels last.
 
     %x = mve.load %ifm[%at] : memref<2048xi8, #npu.sram> -> vector<8xi16>
-    %w = mve.load %taps[%c] : memref<295xi8, #npu.flash> -> vector<8xi16>
+    %w = mve.load %taps[%c] : memref<288xi8, #npu.flash> -> vector<8xi16>
     %p = mve.mul %x, %w : vector<8xi16>
 
 A product of two bytes fits 16 bits, and so does the sum of the products of some taps if the
 magnitudes of their weights add up to less than 256. The taps are so put into groups, which hold for
 all channels; a group is summed up in 16 bits and then added to words (`mve.widen`): one vector of
-the even channels, one of the odd ones. The zero point is folded into the first values.
+the even channels, one of the odd ones. The zero point is folded into the first values. The weights
+lie as [eight channels, kernel y, kernel x, channel of the eight], with zeros behind the last one.
 """
 
 from __future__ import annotations
@@ -73,14 +74,17 @@ class VectorDepthwiseKernel:
         self.groups = groups_of(weights)
         rows = weights.reshape(self.rows.kernel, self.columns.kernel, -1)
         self.row_groups = groups_of(np.abs(rows.astype(np.int64)).max(axis=0))
-        self.taps = layer.table("taps", np.append(weights.ravel(), np.zeros(EIGHT - 1, np.int8)))
+        self.pitch = -(-self.channels // EIGHT) * EIGHT
+        padded = np.zeros((self.size, self.pitch), np.int8)
+        padded[:, : self.channels] = weights
+        packed = padded.reshape(self.size, -1, EIGHT).transpose(1, 0, 2)
+        self.taps = layer.table("taps", packed.ravel())
         self.patch = layer.vector(map)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         first = np.stack([layer.bias]) if self.starts.is_plain else self.starts.values
         if self.starts.is_plain:
             first = first - layer.zero_point * weights.astype(np.int64).sum(axis=0)
         self.first = layer.table("starts", wrapped(in_halves(first).astype(np.int64).ravel()))
-        self.pitch = -(-self.channels // EIGHT) * EIGHT
 
     @cached_property
     def scales(self) -> SSAValue:
@@ -119,7 +123,8 @@ class VectorDepthwiseKernel:
             sums = self.first_sums(None if inside else row, places, channel)
             at = b.add(base, channel)
             if strip.reach and inside and self.size <= STRAIGHT:
-                sums = self.add(strip, at, channel, self.groups, sums, first)
+                taps = b.mul(channel, self.size)
+                sums = self.add(strip, at, taps, self.groups, sums, first)
             elif strip.reach:
                 sums = self.looped(strip, row, (at, channel), sums, first)
             self.put(sums, channel, row, column, first)
@@ -174,7 +179,7 @@ class VectorDepthwiseKernel:
         return b.insert(mve.MulOp(x, weights), "p").result
 
     def weights(self, at: Index) -> SSAValue:
-        """The weights of eight channels; behind the last channel they may be any."""
+        """The weights of eight channels."""
         return self.b.insert(mve.LoadOp(self.taps, self.b.value(at), mve.I16X8), "w").result
 
     def added(self, sums: Sequence[SSAValue], part: SSAValue) -> list[SSAValue]:
@@ -204,7 +209,7 @@ class VectorDepthwiseKernel:
                 users = [p for p, (low, high) in enumerate(strip.taps) if low <= kx < high]
                 if not users:
                     continue
-                w = self.weights(b.add(taps, (ky * self.columns.kernel + kx) * self.channels))
+                w = self.weights(b.add(taps, (ky * self.columns.kernel + kx) * EIGHT))
                 for p in users:
                     place = strip.starts[p] + kx * self.columns.dilation
                     step = ky * self.grid.row_step + place * self.grid.pixel
@@ -225,11 +230,11 @@ class VectorDepthwiseKernel:
     ) -> Sequence[SSAValue]:
         """Add the taps that lie on the map, one kernel row after the other."""
         b, (base, channel) = self.b, starts
-        width = self.columns.kernel * self.channels
+        width, all_taps = self.columns.kernel * EIGHT, b.mul(channel, self.size)
 
         def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             at = b.add(base, b.mul(ky, self.grid.row_step))
-            taps = b.add(channel, b.mul(ky, width))
+            taps = b.add(all_taps, b.mul(ky, width))
             return self.add(strip, at, taps, self.row_groups, sums, first)
 
         rows = tap_range(b, self.rows, row)
