@@ -121,26 +121,32 @@ class FloatConv:
             tail += f" then add residual {random.choice(('first', 'second'))}"
             tail += random.choice(ACTIVATIONS)
         self.inputs.append(np.zeros((images, filters, rows, columns), np.float32))
-        pads, dilations = [ys[2], xs[2], ys[3], xs[3]], [ys[4], xs[4]]
+        window = (
+            f"strides {[ys[1], xs[1]]} pads {[ys[2], xs[2], ys[3], xs[3]]} "
+            f"dilations {[ys[4], xs[4]]} groups {groups}"
+        )
         if on_tensors:
-            self.inputs.pop()
-            loads, shown = "", dict[str, str]()
-            for name, kind in zip(ins, types, strict=True):
-                shown[name] = f"tensor<{kind.split('<')[1].split('f32')[0]}f32>"
-            for name, values in self.constants.items():
-                text = str(values.astype(float).tolist())
-                loads += f"%{name} = arith.constant dense<{text}> : {shown[f'%{name}']}\n"
-            given = ", ".join(f"{name}: {shown[name]}" for name in ins if name in ("%x", "%r"))
             out = f"tensor<{images}x{filters}x{rows}x{columns}xf32>"
-            return (
-                f"func.func @{self.name}({given}) -> {out} {{\n{loads}"
-                f"%y = npu.conv2d {', '.join(ins)} strides {[ys[1], xs[1]]} pads {pads} "
-                f"dilations {dilations} groups {groups}{tail} : "
-                f"({', '.join(shown[name] for name in ins)}) -> {out}\nfunc.return %y : {out}\n}}\n"
-            )
+            return self.text_on_tensors(ins, types, f"{window}{tail}", out)
         return (
             f"{globals_}func.func @{self.name}({', '.join([*arguments, f'%y: {y}'])}) {{\n{loads}"
             f"npu.conv2d ins({', '.join(ins)} : {', '.join(types)}) outs(%y : {y}) "
-            f"strides {[ys[1], xs[1]]} pads {pads} dilations {dilations} groups {groups}"
-            f"{tail}\nfunc.return\n}}\n"
+            f"{window}{tail}\nfunc.return\n}}\n"
+        )
+
+    def text_on_tensors(self, ins: list[str], types: list[str], clauses: str, out: str) -> str:
+        """The module on tensors: maps have no layout, and the output is a result."""
+        self.inputs.pop()
+        shapes = [kind.split("<")[1].split("f32")[0] for kind in types]
+        shown = {name: f"tensor<{shape}f32>" for name, shape in zip(ins, shapes, strict=True)}
+        loads = "".join(
+            f"%{name} = arith.constant dense<{values.astype(float).tolist()}> : "
+            f"{shown[f'%{name}']}\n"
+            for name, values in self.constants.items()
+        )
+        given = ", ".join(f"{name}: {shown[name]}" for name in ins if name in ("%x", "%r"))
+        return (
+            f"func.func @{self.name}({given}) -> {out} {{\n{loads}"
+            f"%y = npu.conv2d {', '.join(ins)} {clauses} : "
+            f"({', '.join(shown.values())}) -> {out}\nfunc.return %y : {out}\n}}\n"
         )

@@ -276,8 +276,7 @@ def program() -> str:
         f"%v{number} = mve.load %x{number}[%i] : {types[f'x{number}']} -> {vector(kind)}"
         for number, kind in enumerate(INPUTS)
         if kind != "ui8"
-    ]
-    lines.append(views(types))
+    ] + [views(types)]
     done = dict.fromkeys(LANES, 0)
     for row, (kind, text, _) in enumerate(OPS):
         text = text.replace("VECTOR", vector(kind)).replace("THIRD", every_third(kind))

@@ -200,7 +200,8 @@ class LanesOfFilters:
         assert pool is not None
         top, left = window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx")
         low, high = xs.taps(column) if isinstance(column, int) else (0, xs.kernel)
-        width = self.block.pixels
+        span, width = interior(self.columns, xs), self.block.pixels
+        unclipped = not isinstance(column, int) or span.low <= column < span.high
         rows = (0, ys.kernel) if inside else tap_range(b, ys, row)
         taps = None if pool.is_max else counted(b, pool, axes, row, column)
 
@@ -218,7 +219,7 @@ class LanesOfFilters:
                     return found
 
                 even = low + (high - low) // width * width
-                if even - low > WINDOW and not isinstance(column, int):
+                if even - low > WINDOW and unclipped:
                     best = b.loop(low, even, some, best, step=width, hint="wx", carry="best")
                 else:
                     for wx in range(low, even, width):
@@ -264,8 +265,7 @@ class LanesOfFilters:
 
         `inside`: no padding cuts the rows of their windows. It cuts columns if they are known.
         """
-        b, lanes = self.b, vectors * LANES
-        known = column if isinstance(column, int) else None
+        b, known = self.b, column if isinstance(column, int) else None
         strip = Strip.of(self.columns, known, steps)
         lane = b.add(self.first_lane, filter)
         columns = [None if known is None else known + step for step in steps]
@@ -276,32 +276,30 @@ class LanesOfFilters:
         x = window_start(b, self.columns, column, "ix") if known is None else strip.origin
         taps = b.mul(lane, self.depth * self.size)
         block = Block(self, (y, x), strip, vectors)
-        straight = inside and self.size <= STRAIGHT and not self.small
-        height = self.rows.kernel
+        if inside and self.size <= STRAIGHT and not self.small:
+            return self.straight(block, taps, starts)
+        rows = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
+        return self.looped(block, rows, taps, starts)
 
-        def channels(i: Index, sums: Sums, count: int) -> Sums:
-            first = b.add(taps, b.mul(i, self.size * lanes))
-            return block.add(i, count, first, range(height), sums)
+    def straight(self, block: Block, taps: Index, starts: Sums) -> Sums:
+        """Add the products of all channels, some of them in one iteration of a loop."""
+        b, size = self.b, self.size * block.vectors * LANES
+        count = min(self.depth, STRAIGHT // self.size)
+        whole = self.depth // count * count
+
+        def some(i: Index, sums: Sums, count: int = count) -> Sums:
+            return block.add(i, count, b.add(taps, b.mul(i, size)), range(self.rows.kernel), sums)
+
+        sums = b.loop(0, whole, some, starts, step=count, hint="ic", carry="acc")
+        return sums if whole == self.depth else some(whole, sums, self.depth - whole)
+
+    def looped(self, block: Block, rows: tuple[Index, Index], taps: Index, starts: Sums) -> Sums:
+        """Add the products of all channels, one kernel row after the other."""
+        b, size = self.b, self.columns.kernel * block.vectors * LANES
 
         def one_row(i: Index, ky: Index, sums: Sums) -> Sums:
-            number = b.add(b.mul(i, height), ky)
-            first = b.add(taps, b.mul(number, self.columns.kernel * lanes))
-            return block.add(i, 1, first, ky, sums)
-
-        if straight:
-            count = min(self.depth, STRAIGHT // self.size)
-            whole = self.depth // count * count
-            sums = b.loop(
-                0,
-                whole,
-                lambda i, s: channels(i, s, count),
-                starts,
-                step=count,
-                hint="ic",
-                carry="acc",
-            )
-            return sums if whole == self.depth else channels(whole, sums, self.depth - whole)
-        rows = (0, height) if inside else tap_range(b, self.rows, row)
+            number = b.add(b.mul(i, self.rows.kernel), ky)
+            return block.add(i, 1, b.add(taps, b.mul(number, size)), ky, sums)
 
         def one_channel(i: Index, sums: Sums) -> Sums:
             return b.loop(*rows, lambda ky, s: one_row(i, ky, s), sums, hint="ky", carry="acc")
