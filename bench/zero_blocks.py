@@ -8,6 +8,10 @@ They are exact, and the lower ones of -O2 and -O3. The exit code is 1 if an int8
 of 4 x 4 or 8 x 8 takes more than 3 instructions, or a float in blocks of 4 x 4 more than 6 (on maps
 of whole blocks), or if the map comes back changed. Maps with `pruned` in the place of their zero
 point are pruned before they leave, which the figures include.
+
+Maps with `planes` as their block move as bit planes, in runs of 16 bytes. The share is then that of
+empty runs; the others have 1 to 8 planes, all equally often, or 2 to 8 if they are signed. An
+element may take 6 instructions in maps that are whole runs wide, and not signed.
 """
 
 from __future__ import annotations
@@ -22,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.parser import Parser
 
+from npu_dialect.dma import RUN, index_bytes
 from npu_passes.emit.c import emit
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
-from npu_plans.zero_blocks.model import index_bytes
 from npu_tools.shared.installed import context
 from npu_tools.verifying.emulators import EmulatorError, run_on
 
@@ -32,6 +36,8 @@ MOST = {("i8", 4): 3.0, ("i8", 8): 3.0, ("f32", 4): 6.0}
 """Most instructions per element, by element type and block size; others have no limit."""
 UNBOUNDED = (("f32", 35),)
 """Maps that may take more, by element type and size: narrower blocks have no loop of their own."""
+MOST_OF_PLANES = 6.0
+"""Most instructions per element that moves as bit planes."""
 CHANNELS = 8
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 LEVELS = ("-O2", "-O3")
@@ -74,6 +80,14 @@ class Case:
     block: int
     zero: int = 0
     threshold: float | None = None
+    planes: bool = False
+    is_signed: bool = False
+
+    @property
+    def clauses(self) -> str:
+        """What `dma.start` says of the blocks."""
+        planes = "planes " if self.planes else ""
+        return f"{planes}blocks {self.block} zero {self.zero} of %map, %index"
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -96,6 +110,9 @@ class Case:
     @property
     def most(self) -> float | None:
         """The limit of MOST; None if this map has none."""
+        if self.planes:
+            easy = self.size % RUN == 0 and not self.is_signed
+            return MOST_OF_PLANES if easy else None
         bounded = self.threshold is None and (self.element, self.size) not in UNBOUNDED
         return MOST.get((self.element, self.block)) if bounded else None
 
@@ -119,6 +136,9 @@ CASES = (
     Case("i8", 32, 8, threshold=1.0),
     Case("i8", 14, 4, threshold=1.0),
     Case("f32", 32, 4, threshold=1.0),
+    *(Case("i8", size, RUN, -128, planes=True) for size in (64, 32, 16, 8, 56, 28, 14, 7)),
+    Case("i8", 32, RUN, planes=True, is_signed=True),
+    Case("i8", 14, RUN, planes=True, is_signed=True),
 )
 
 
@@ -126,9 +146,8 @@ def program(case: Case) -> str:
     """The IR of a run: %x is written off the chip in blocks, and read back as %y."""
     kind = f"{'x'.join(map(str, case.shape))}x{case.element}"
     on, off = f"memref<{kind}, #npu.sram>", f"memref<{kind}, #npu.dram>"
-    index = f"memref<{index_bytes(case.shape, case.block)}xi8, #npu.dram>"
-    place = case.bytes
-    blocks = f"blocks {case.block} zero {case.zero} of %map, %index"
+    index = f"memref<{index_bytes(case.shape, case.block, planes=case.planes)}xi8, #npu.dram>"
+    place, blocks = case.bytes, case.clauses
     return f"""
     builtin.module attributes {{npu.target = {TARGET}}} {{
     func.func @net(%x: {on} {{npu.name = "x", sram.input, sram.offset = 0 : i64}},
@@ -151,6 +170,8 @@ def sparse(case: Case, share: float) -> npt.NDArray[Any]:
     `share` is the share of blocks that are set to zero. If it is 0, no element is zero.
     """
     random = np.random.default_rng(1)
+    if case.planes:
+        return planar(case, share, random)
     array = np.maximum(random.integers(-100, 100, case.shape), 0)
     grid = -(-case.size // case.block)
     dropped = random.random((1, CHANNELS, grid, grid)) < share
@@ -159,6 +180,16 @@ def sparse(case: Case, share: float) -> npt.NDArray[Any]:
     if share == 0:
         array[array == 0] = 1
     return np.minimum(array + case.zero, 127).astype(TYPES[case.element][1])
+
+
+def planar(case: Case, share: float, random: np.random.Generator) -> npt.NDArray[Any]:
+    """A random map in which `share` of the runs are empty, and the others have random widths."""
+    runs = (1, CHANNELS, case.size, -(-case.size // RUN))
+    widths = random.integers(1, 9, runs) * (random.random(runs) >= share)
+    wide = 2 ** widths.repeat(RUN, axis=3)[..., : case.size]
+    array = random.integers(0, wide)
+    array = np.where(random.random(case.shape) < 0.5, array, -(array // 2)) if case.is_signed else array
+    return (array + case.zero).astype(np.int8)
 
 
 def measure(case: Case, folder: Path) -> list[float]:
@@ -205,6 +236,7 @@ def main() -> int:
             return 1
         over = case.most is not None and max(figures) > case.most
         size, block = f"{case.size}x{case.size}", f"{case.block}x{case.block}"
+        block = "planes" if case.planes else block
         text = "".join(f"{figure:>11.2f}" for figure in figures)
         mark = f"  more than {case.most:.0f}" if over else ""
         zero = "pruned" if case.threshold is not None else str(case.zero)

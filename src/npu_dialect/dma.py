@@ -15,6 +15,11 @@ change.
 is a transfer in blocks: it skips the zero blocks of a map. The map's index has one bit for each
 block, which says whether the block is zero; see `StartOp`.
 
+    %t = dma.start %part to %tile channel 1 planes blocks 16 zero -128 of %map, %index : ...
+
+moves runs of 16 bytes of a row as their bit planes, without those that say nothing. The index has
+four bits for each run, which say how many planes it has.
+
 A transfer moves a part of a feature map or, with `weights`, of learned parameters. Traffic is
 counted separately for the two. The memory spaces give the direction.
 """
@@ -58,6 +63,11 @@ from npu_dialect.npu.maps import is_buffer_type
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
+RUN = 16
+"""Elements of a run that moves as bit planes: each plane is then a half word."""
+BLOCK_BITS, RUN_BITS = 1, 4
+"""Bits of the index for a block, and for a run of bit planes."""
+
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
@@ -86,6 +96,20 @@ class StartOp(IRDLOperation):
       else 0. Blocks with bit 1 are moved; the others leave their place in %map unchanged. The part
       consists of whole blocks.
 
+    With `planes` a block is a run of 16 elements (i8 or ui8) of a row; the last one of a row may be
+    shorter. The zero is 0 or 128 (-128). An element is d = element - zero, modulo 256. The planes of a run are the bits 0 of all
+    its d, the bits 1, and so on up to the highest bit that is set in any d. Its code in the index
+    is their number, from 0 for a run of zeros to 7. If these planes have as many bytes as the
+    elements or more, signed d become 2 d, or -2 d - 1 if d is negative, and the code is 8 more than
+    the number of planes. If that saves nothing either, the code is 8, and the elements move as they
+    are. A plane of n elements is ceil(n / 8) bytes. Planes take the first bytes of the run's place
+    in %map; the order of their bits is the engine's own.
+
+    - The code of run (n, c, y, x) is the half byte ((n * C + c) * H + y) * columns + x of %index,
+      where a row has `columns` runs; low halves come first.
+    - Onto the chip, a run moves whole, even if the part has only some of its elements. Off the
+      chip, the part consists of whole runs.
+
     ```mlir
     %t = dma.start weights %kernels to %buffer channel 1
         : memref<16x3x3x3xf32, #npu.dram> to memref<16x3x3x3xf32, #npu.sram>
@@ -99,6 +123,7 @@ class StartOp(IRDLOperation):
     blocked = var_operand_def(MemRefType)
     weights = opt_prop_def(UnitAttr)
     channel = prop_def(IntegerAttr.constr(i64))
+    planes = opt_prop_def(UnitAttr)
     block = opt_prop_def(IntegerAttr.constr(i64))
     zero = opt_prop_def(IntegerAttr.constr(i64))
     token = result_def(TokenType)
@@ -107,7 +132,7 @@ class StartOp(IRDLOperation):
 
     assembly_format = (
         "(`weights` $weights^)? $source `to` $target `channel` $channel"
-        " (`blocks` $block^ `zero` $zero `of` $blocked)? attr-dict"
+        " (`planes` $planes^)? (`blocks` $block^ `zero` $zero `of` $blocked)? attr-dict"
         " `:` type($source) `to` type($target) (`of` type($blocked)^)?"
     )
 
@@ -145,14 +170,26 @@ class StartOp(IRDLOperation):
             )
         verify_blocks(self)
 
-    def in_blocks(self, size: int, zero: int, map: SSAValue, index: SSAValue) -> StartOp:
+    @property
+    def block_shape(self) -> tuple[int, int] | None:
+        """Rows and columns of a block; None if the transfer is not in blocks."""
+        if self.block is None:
+            return None
+        size = self.block.value.data
+        return (1 if self.planes is not None else size), size
+
+    def in_blocks(
+        self, size: int, zero: int, map: SSAValue, index: SSAValue, *, planes: bool = False
+    ) -> StartOp:
         """The same transfer in blocks of `size` x `size` elements of `map`, with its `index`.
 
-        `zero` is the integer of a zero element.
+        `zero` is the integer of a zero element. With `planes`, in runs of `size` elements, as bit
+        planes.
         """
         new = StartOp(self.source, self.target, self.channel.value.data)
         new.operands = (*new.operands, map, index)
         new.block, new.zero = IntegerAttr(size, i64), IntegerAttr(zero, i64)
+        new.planes = UnitAttr() if planes else None
         new.attributes.update(self.attributes)
         return new
 
@@ -163,7 +200,7 @@ def verify_blocks(op: StartOp) -> None:
     Raises: VerifyException if they do not fit the transfer.
     """
     if op.block is None or op.zero is None:
-        if op.block is not None or op.zero is not None or op.blocked:
+        if op.block is not None or op.zero is not None or op.planes is not None or op.blocked:
             raise VerifyException("expected blocks, zero, a map and its index, or none of them")
         return
     if len(op.blocked) != 2:
@@ -180,18 +217,34 @@ def verify_blocks(op: StartOp) -> None:
         raise VerifyException(f"expected a part of a map of rank 4, got {part} of {whole}")
     if whole.element_type != part.element_type:
         raise VerifyException(f"expected a part of a map with its elements, got {part} of {whole}")
-    needed = index_bytes(whole.get_shape(), op.block.value.data)
+    if op.planes is not None:
+        verify_planes(op.block.value.data, op.zero.value.data, part)
+    needed = index_bytes(whole.get_shape(), op.block.value.data, planes=op.planes is not None)
     if index != MemRefType(i8, [needed], memory_space=index.memory_space):
         raise VerifyException(f"expected an index of {needed} bytes (i8), got {index}")
     if op.zero.value.data and part.element_type not in (i8, UI8):
         raise VerifyException(f"expected zero 0 for elements of type {part.element_type}")
 
 
-def index_bytes(shape: Sequence[int], block: int) -> int:
-    """Bytes of the index of a map [..., H, W], which has one bit for each block."""
+def verify_planes(run: int, zero: int, part: MemRefType) -> None:
+    """Check the length of runs, the zero, and that the elements are bytes.
+
+    Raises: VerifyException if bit planes cannot move so.
+    """
+    if run != RUN:
+        raise VerifyException(f"expected planes of {RUN} elements, got {run}")
+    if part.element_type not in (i8, UI8):
+        raise VerifyException(f"expected planes of bytes, got elements of {part.element_type}")
+    middle = -128 if part.element_type == i8 else 128
+    if zero not in (0, middle):
+        raise VerifyException(f"expected zero 0 or {middle} for planes, got {zero}")
+
+
+def index_bytes(shape: Sequence[int], block: int, *, planes: bool = False) -> int:
+    """Bytes of the index of a map [..., H, W]: one bit for each block, four for each run."""
     *outer, height, width = shape
-    bits = prod(outer) * -(-height // block) * -(-width // block)
-    return -(-bits // 8)
+    rows, bits = (height, RUN_BITS) if planes else (-(-height // block), BLOCK_BITS)
+    return -(-bits * prod(outer) * rows * -(-width // block) // 8)
 
 
 @irdl_op_definition

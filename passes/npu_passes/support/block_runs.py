@@ -6,17 +6,19 @@ They are read from the memref types of `dma.start ... blocks`, for code that pro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
-from npu_dialect.dma import StartOp, index_bytes
+from npu_dialect.dma import BLOCK_BITS, RUN_BITS, StartOp, index_bytes
 from npu_dialect.npu.attributes import DramSpace
 from npu_passes.support.transfer_runs import buffer_type, strides_of
 
 
 @dataclass(frozen=True)
 class BlockRuns:
-    """A transfer of part of a map [N, C, H, W] that skips zero blocks.
+    """A transfer of part of a map [N, C, H, W] that skips zero blocks, or moves bit planes.
 
-    `element`: bytes of an element. `block`: rows and columns of a block, in elements. `zero`: the
+    `element`: bytes of an element. `block`: rows and columns of a block, in elements; with `planes`
+    the elements of a run. `zero`: the
     byte that a zero element consists of. `map`, `part`: the shapes of the whole map and of the part
     that is moved. `chip`, `dram`: the strides of the part on chip and of the map off chip, in
     bytes.
@@ -29,28 +31,52 @@ class BlockRuns:
     part: tuple[int, ...]
     chip: tuple[int, ...]
     dram: tuple[int, ...]
+    planes: bool = False
+
+    @property
+    def met(self) -> tuple[int, int]:
+        """The most rows and columns of blocks that the part can meet, wherever it lies."""
+        units = (1 if self.planes else self.block), self.block
+        rows, columns = (
+            min(-(-whole // unit), (extent - 2) // unit + 2)
+            for whole, extent, unit in zip(self.map[2:], self.part[2:], units, strict=True)
+        )
+        return rows, columns
 
     @property
     def worst(self) -> int:
+        """An upper bound on what the transfer moves besides the bytes of its part.
+
+        That is the index and, for bit planes, the rest of runs that the part cuts.
+        """
+        return self.worst_index + self.worst_cut
+
+    @property
+    def worst_cut(self) -> int:
+        """The most bytes of runs outside of the part: a run of bit planes moves whole."""
+        if not self.planes:
+            return 0
+        most = min(self.map[3], self.met[1] * self.block)
+        return prod(self.part[:3]) * (most - self.part[3])
+
+    @property
+    def worst_index(self) -> int:
         """An upper bound on the bytes of the index that the transfer touches.
 
-        The index has one bit for each block, and neighbouring blocks in a row have neighbouring
-        bits. The bits of several rows are contiguous if the part is as wide as the map. Those of
-        several channels are contiguous if it is also as high.
+        The index has one bit for each block, or four for each run. Neighbours in a row have
+        neighbouring bits. The bits of several rows are contiguous if the part is as wide as the
+        map. Those of several channels are contiguous if it is also as high.
         """
-        grid = [-(-extent // self.block) for extent in self.map[2:]]
-        met = [
-            min(of_map, (extent - 2) // self.block + 2)
-            for of_map, extent in zip(grid, self.part[2:], strict=True)
-        ]
+        whole, met = index_bytes(self.map, self.block, planes=self.planes), self.met
         if self.part == self.map:
-            return index_bytes(self.map, self.block)
+            return whole
         run, rows = met[1], self.part[0] * self.part[1] * met[0]
         if self.part[3] == self.map[3]:
             run, rows = run * met[0], rows // met[0]
             if self.part[2] == self.map[2]:
                 run, rows = run * self.part[1], rows // self.part[1]
-        return min(index_bytes(self.map, self.block), rows * ((run + 6) // 8 + 1))
+        bits = RUN_BITS if self.planes else BLOCK_BITS
+        return min(whole, rows * ((bits * run + 7 - bits) // 8 + 1))
 
 
 def block_runs_of(op: StartOp, element_bytes: int) -> BlockRuns | None:
@@ -68,6 +94,7 @@ def block_runs_of(op: StartOp, element_bytes: int) -> BlockRuns | None:
         tuple(buffer_type(chip).get_shape()),
         tuple(step * element_bytes for step in strides_of(chip)),
         tuple(step * element_bytes for step in strides_of(whole)),
+        op.planes is not None,
     )
 
 

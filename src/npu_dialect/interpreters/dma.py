@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from npu_dialect import dma
-from npu_dialect.interpreters.dma_blocks import Blocks
+from npu_dialect.interpreters.dma_blocks import Blocks, blocks_of
 from npu_dialect.interpreters.values import Array, poison
 from npu_dialect.npu.attributes import DramSpace
 
@@ -96,9 +96,9 @@ class DmaFunctions(InterpreterFunctions):
         source, target, *blocked = args
         if not target.flags.writeable:
             raise InterpretationError("dma.start: transfer to a constant")
-        writes, size, blocks = is_off_chip(op.target), source.nbytes, None
-        if op.block is not None and op.zero is not None:
-            blocks = Blocks(op.block.value.data, op.zero.value.data, *blocked)
+        writes, size = is_off_chip(op.target), source.nbytes
+        blocks = blocks_of(op, blocked)
+        if blocks is not None:
             size = blocks.moved(target if writes else source, source, writes=writes)
         counters_of(interpreter).count(op, size)
         poison(target)

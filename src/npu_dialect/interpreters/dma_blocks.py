@@ -5,23 +5,36 @@ The position of a part in its map is computed from the addresses of the two, as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect.dma import BLOCK_BITS, RUN_BITS, StartOp
+from npu_dialect.interpreters.planes import codes, run_bytes, run_lengths
 from npu_dialect.interpreters.values import Array
 from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The blocks of a transfer: their edge length, the zero element, the map and its index."""
+    """The blocks of a transfer: rows and columns, the zero element, the map and its index."""
 
-    size: int
+    shape: tuple[int, int]
     zero: int
     map: Array
     index: Array
+
+    @property
+    def size(self) -> int:
+        """The columns of a block."""
+        return self.shape[1]
+
+    @property
+    def bits_each(self) -> int:
+        """The bits of the index for a block."""
+        return BLOCK_BITS
 
     def corner(self, part: Array) -> tuple[int, ...]:
         """The indices in the map [N, C, H, W] of the first element of a part.
@@ -40,15 +53,15 @@ class Blocks:
 
     def bits(self, part: Array) -> Array:
         """Bit positions in the index of the blocks that a part overlaps, [N, C, rows, columns]."""
-        grid = [-(-extent // self.size) for extent in self.map.shape[2:]]
-        counts = (*self.map.shape[:2], *grid)
-        corner, size = self.corner(part), self.size
+        units = (1, 1, *self.shape)
+        counts = [-(-n // unit) for n, unit in zip(self.map.shape, units, strict=True)]
+        corner = self.corner(part)
         places: Array = np.zeros((1, 1, 1, 1), np.int64)
         for axis, (at, extent, count) in enumerate(zip(corner, part.shape, counts, strict=True)):
-            unit = size if axis >= 2 else 1
+            unit = units[axis]
             met = np.array(range(at // unit, (at + extent - 1) // unit + 1), np.int64)
             places = places * count + met.reshape([-1 if each == axis else 1 for each in range(4)])
-        return places
+        return places * self.bits_each
 
     def spread(self, blocks: Array, part: Array) -> Array:
         """For each element of a part the flag of its block; `blocks` are those that it overlaps."""
@@ -83,9 +96,9 @@ class Blocks:
 
         Raises: InterpretationError if it does not.
         """
-        corner = self.corner(part)
-        for at, size, whole in list(zip(corner, part.shape, self.map.shape, strict=True))[2:]:
-            if at % self.size or (size % self.size and at + size != whole):
+        corner, units = self.corner(part), (1, 1, *self.shape)
+        for at, size, whole, unit in zip(corner, part.shape, self.map.shape, units, strict=True):
+            if at % unit or (size % unit and at + size != whole):
                 raise InterpretationError("dma.start: writes a part of a block")
 
     def move(self, source: Array, target: Array, *, writes: bool) -> None:
@@ -106,6 +119,50 @@ class Blocks:
             index[place >> 3] = byte | mask if flag else byte & ~mask & 255
         flags = self.spread(blocks, target)
         target[flags] = source[flags]
+
+
+@dataclass(frozen=True, eq=False)
+class Planes(Blocks):
+    """The runs of a transfer as bit planes. The map holds them as they are: only bytes differ."""
+
+    @property
+    def bits_each(self) -> int:
+        """The bits of the index for a run."""
+        return RUN_BITS
+
+    def moved(self, part: Array, source: Array, *, writes: bool) -> int:
+        """Bytes of a transfer: the bytes of the index that it uses, and the planes of its runs."""
+        if writes:
+            self.expect_whole(part)
+        places = self.bits(part)
+        found = codes(source, self.zero) if writes else self.found(places)
+        first, count = self.corner(part)[3] // self.size, found.shape[3]
+        lengths = run_lengths(self.map.shape[3])[first : first + count]
+        return len(np.unique(places >> 3)) + int(run_bytes(found, lengths).sum())
+
+    def found(self, places: Array) -> Array:
+        """The codes in the index at some bit positions."""
+        return self.index.view(np.uint8)[places >> 3] >> (places & 4) & 15
+
+    def move(self, source: Array, target: Array, *, writes: bool) -> None:
+        """Move the elements; a write to off-chip memory sets the codes of all runs."""
+        target[...] = source
+        if not writes:
+            return
+        index = self.index.view(np.uint8)
+        found, places = codes(source, self.zero), self.bits(target)
+        for place, code in zip(places.flat, found.flat, strict=True):
+            byte = int(index[place >> 3]) & (240 if place & 4 == 0 else 15)
+            index[place >> 3] = byte | int(code) << (place & 4)
+
+
+def blocks_of(op: StartOp, operands: Sequence[Array]) -> Blocks | None:
+    """The blocks of a transfer, with its map and index; None if it moves all elements."""
+    if op.block_shape is None or op.zero is None:
+        return None
+    map, index = operands
+    kind = Blocks if op.planes is None else Planes
+    return kind(op.block_shape, op.zero.value.data, map, index)
 
 
 def address(array: Array) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from helpers.zero_blocks.planar import RUN, planar_array, planar_bytes
 from npu_dialect.interpreters import Counters
 from npu_plans.zero_blocks.model import index_bytes, moved_bytes
 from npu_tools.shared.installed import context
@@ -35,6 +37,15 @@ class Trip:
     zero: int
     share: float
     box: Box
+    planes: bool = False
+    """Whether the map moves as bit planes."""
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the index."""
+        if self.planes:
+            return -(-prod(self.shape[:3]) * -(-self.shape[3] // RUN) // 2)
+        return index_bytes(self.shape, self.block)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -58,6 +69,8 @@ class Trip:
 
     def array(self) -> Array:
         """The map: random, with blocks that are zero."""
+        if self.planes:
+            return planar_array(self.shape, self.dtype, self.zero, self.share)
         rng = np.random.default_rng(7)
         array = rng.integers(-100, 100, self.shape).astype(self.dtype)
         for n, c in np.ndindex(*self.shape[:2]):
@@ -99,6 +112,9 @@ class Trip:
         whole = self.kept(array, (0, 0, self.shape[2], self.shape[3]))
         once = moved_bytes(self.shape, self.block, size, whole)
         part = self.index_met() + size * self.kept(array, self.box)
+        if self.planes:
+            once = planar_bytes(array, self.zero, (0, 0, self.shape[2], self.shape[3]))
+            part = planar_bytes(array, self.zero, self.box)
         small = size * int(np.prod(self.part_shape))
         return Counters(0, array.nbytes + once + part, once + array.nbytes + small, 0, 0, 6)
 
@@ -114,11 +130,12 @@ def moves(i: int, trip: Trip, chip: int, dram: int) -> str:
     images, channels, height, width = trip.shape
     top, left, rows, columns = trip.box
     far, near, small = types(trip)
-    index = f"memref<{index_bytes(trip.shape, trip.block)}xi8, #npu.dram>"
+    index = f"memref<{trip.index_bytes}xi8, #npu.dram>"
     strides = f"[{channels * height * width}, {height * width}, {width}, 1]"
     part = f"memref<{small}, strided<{strides}, offset: {top * width + left}>, #npu.dram>"
     tile = f"memref<{small}, #npu.sram>"
-    blocks = f"blocks {trip.block} zero {trip.zero} of %map{i}, %index{i}"
+    planes, block = ("planes ", RUN) if trip.planes else ("", trip.block)
+    blocks = f"{planes}blocks {block} zero {trip.zero} of %map{i}, %index{i}"
     return f"""
       %map{i} = dram.alloc at {dram} : {far}
       %index{i} = dram.alloc at {dram + trip.bytes} : {index}
@@ -161,7 +178,7 @@ def program(trips: Sequence[Trip]) -> ModuleOp:
         outputs.append(f"%z{number}: memref<{small}, #npu.dram> {{dram.output}}")
         body += moves(number, trip, chip, dram)
         chip += 3 * trip.bytes
-        dram += trip.bytes + -(-index_bytes(trip.shape, trip.block) // 64) * 64
+        dram += trip.bytes + -(-trip.index_bytes // 64) * 64
     module = Parser(
         context(),
         f"func.func @k({', '.join(inputs + outputs)})\n"
@@ -184,3 +201,12 @@ def trips(draw: st.DrawFn) -> Trip:
     share = draw(st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1)))
     block = draw(st.sampled_from([1, 2, 4, 8]))
     return Trip(shape, element, block, draw(st.sampled_from(zeros)), share, box)
+
+
+@st.composite
+def planar_trips(draw: st.DrawFn) -> Trip:
+    """Trips as bit planes, of random shape, element type, zero, share of empty runs, and box."""
+    trip = draw(trips())
+    element = draw(st.sampled_from(["i8", "ui8"]))
+    zero = draw(st.sampled_from({"i8": [0, -128], "ui8": [0, 128]}[element]))
+    return replace(trip, element=element, block=RUN, zero=zero, planes=True)

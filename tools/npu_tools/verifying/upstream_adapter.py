@@ -82,7 +82,7 @@ static npu_dma_blocks blocks[SLOTS];
 
 static int32_t start_blocks(npu_dma_kind kind, int32_t channel, int rank, size_t element,
                             const buffer *from, const buffer *to, const buffer *map,
-                            const buffer *index, int32_t block, int32_t zero)
+                            const buffer *index, int32_t block, int32_t zero, int planes)
 {
     const buffer *const chip = kind == NPU_DMA_WRITE ? from : to;
     const int slot = free_slot();
@@ -91,6 +91,7 @@ static int32_t start_blocks(npu_dma_kind kind, int32_t channel, int rank, size_t
     parts->element = element;
     parts->block = (size_t)block;
     parts->zero = (unsigned char)zero;
+    parts->planes = planes;
     for (int axis = 0; axis < rank; ++axis) {
         parts->map[axis] = (size_t)map->extents[axis];
         parts->part[axis] = (size_t)chip->extents[axis];
@@ -120,13 +121,18 @@ RUN, PARTS = "run", ("reset", *STREAM_PARTS)
 """The ends of the names of functions in C."""
 
 WAIT_NAME = "npu_transfer_wait"
-BLOCKED = "_blocks_"
-"""What the names of functions for transfers in blocks have in them."""
+BLOCKED = {"_blocks_": 0, "_planes_": 1}
+"""What the names of functions for transfers in blocks have in them, and whether as bit planes."""
 
 
 def starts(name: str) -> bool:
     """Whether a function starts transfers."""
     return name != WAIT_NAME
+
+
+def planes_of(name: str) -> int | None:
+    """Whether a function starts transfers as bit planes: 1 or 0; None if it moves all elements."""
+    return next((planes for part, planes in BLOCKED.items() if part in name), None)
 
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:
@@ -159,8 +165,9 @@ def adapter(module: ModuleOp, prefix: str, header: str) -> str:
     names = sorted(op.sym_name.data for op in declared)
     parts = [f'#include <stdint.h>\n#include "{prefix}.h"\n']
     parts += [ENGINE] if declared else []
-    parts += [START] if any(starts(name) and BLOCKED not in name for name in names) else []
-    parts += [BLOCKS] if any(BLOCKED in name for name in names) else []
+    kinds = [planes_of(name) for name in names if starts(name)]
+    parts += [START] if None in kinds else []
+    parts += [BLOCKS] if any(kind is not None for kind in kinds) else []
     parts += [start_function(op) if starts(op.sym_name.data) else WAIT for op in declared]
     for part, function in public_functions(module).items():
         head = re.search(rf"^(int|void) {prefix}_{part}\(([^)]*)\);", header, re.MULTILINE)
@@ -231,7 +238,8 @@ def start_function(function: FuncOp) -> str:
         passed.append(f"&b{number}")
         at += len(ctypes(type_))
     rank, element = buffer_of(types[1])
-    how = "start_blocks" if BLOCKED in name else "start"
+    planes = planes_of(name)
+    how, passed = ("start", passed) if planes is None else ("start_blocks", [*passed, str(planes)])
     head = f"int32_t {name}({', '.join(words)})"
     values = ", ".join((f"NPU_DMA_{kind}", passed[0], str(rank), str(element), *passed[1:]))
     body = "".join(lines)

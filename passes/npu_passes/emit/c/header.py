@@ -11,7 +11,7 @@ from npu_dialect.arguments import Attributes, argument_attributes, is_streamed
 from npu_dialect.attributes import SCALE, ZERO_POINT
 from npu_passes.emit.c.entry import reset_signature, signature
 from npu_passes.emit.c.names import comment
-from npu_passes.emit.c.off_chip import RUNTIME
+from npu_passes.emit.c.off_chip import PLANES, RUNTIME
 from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
 from npu_passes.emit.c.types import FLOATS, as_memref, float_literal, memref_of, shape_text, span_of
 from npu_passes.emit.c.unit import Unit
@@ -134,6 +134,7 @@ def header(program: Program) -> str:
     prototypes = [f"{signature(program, entry, unit)};\n" for entry in program.entries]
     parts = [f"#ifndef {program.macros.guard}\n#define {program.macros.guard}\n\n"]
     parts += [f"#include <{name}>\n" for name in sorted(unit.headers)]
+    parts += [f"#define {PLANES}\n"] * any(blocks.planes for blocks in program.blocks)
     parts += [f'#include "{RUNTIME}"\n'] * program.uses_dma
     parts += ["\n"] if unit.headers or program.uses_dma else []
     parts += memory_text(program)

@@ -25,6 +25,9 @@ from npu_plans.transfers.runs import Runs
 RUNTIME = "npu_dma.h"
 """Name of the header."""
 
+PLANES = "NPU_DMA_PLANES"
+"""The macro with which the header knows bit planes."""
+
 LOCAL_NAMES = ("dram", "dma", "off_chip")
 """Names of parameters and pointers that every function of such a program may have."""
 
@@ -79,12 +82,13 @@ def shapes_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[Runs, str]:
 
 
 def blocks_of(graph: CallGraph, prefix: str, scope: Scope) -> dict[BlockRuns, str]:
-    """The blocks of a program's transfers that skip zero blocks, each with its table's name."""
+    """The blocks of a program's transfers in blocks, each with the name of its table."""
     found: dict[BlockRuns, str] = {}
     for op in graph.ops_of(dma.StartOp):
         if (runs := transfer_blocks(op)) is not None and runs not in found:
             part = "x".join(map(str, runs.part))
-            found[runs] = scope.fresh(f"{prefix}_blocks_of_{part}")
+            what = "planes" if runs.planes else "blocks"
+            found[runs] = scope.fresh(f"{prefix}_{what}_of_{part}")
     return found
 
 
@@ -96,7 +100,7 @@ def block_tables(blocks: dict[BlockRuns, str]) -> Iterator[str]:
             for axis in (runs.map, runs.part, runs.chip, runs.dram)
         )
         yield f"static const npu_dma_blocks {name} = {{\n"
-        yield f"    {runs.element}, {runs.block}, {runs.zero}, {axes}}};\n"
+        yield f"    {runs.element}, {runs.block}, {runs.zero}, {axes}, {int(runs.planes)}}};\n"
     if blocks:
         yield "\n"
 

@@ -148,7 +148,7 @@ class Program:
     shapes: dict[Runs, str]
     """The shapes of transfers, each with the name of its table."""
     blocks: dict[BlockRuns, str]
-    """The blocks of transfers that skip zero blocks, each with the name of its table."""
+    """The blocks of transfers in blocks, each with the name of its table."""
     uses_dma: bool
     """Whether there are transfers, or arguments off the chip."""
     entries: tuple[Entry, ...]

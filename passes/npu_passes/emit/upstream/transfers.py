@@ -15,7 +15,8 @@ or, with `transfers=memref`, for each run of bytes
 The functions are `read` onto the chip, `write` off it, and `weights` for learned parameters. Each
 is declared for a rank and an element type; the buffers say the rest. A transfer in blocks calls
 `npu_transfer_read_blocks_4d_f32` or `write`, which also gets the map, its index, the size of a
-block and the integer that stands for zero. `memref.dma_start` moves one run, so a transfer of
+block and the integer that stands for zero; one of bit planes calls `npu_transfer_read_planes_4d_i8`
+or `write` with the same. `memref.dma_start` moves one run, so a transfer of
 several has a tag for each, and is started and awaited in loops. `dma.reads` and `dma.writes` only
 count, and are left out.
 """
@@ -68,7 +69,7 @@ class Calls:
             what = "weights"
         operands = [b.integer(op.channel.value.data), *(loose(b, v) for v in buffers_of(op))]
         if op.block is not None and op.zero is not None:
-            what += "_blocks"
+            what += "_blocks" if op.planes is None else "_planes"
             operands += [b.integer(op.block.value.data), b.integer(op.zero.value.data)]
         type_ = memref_type(op.source)
         name = f"npu_transfer_{what}_{type_.get_num_dims()}d_{type_.element_type}"

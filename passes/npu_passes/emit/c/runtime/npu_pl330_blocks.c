@@ -1,6 +1,7 @@
 /* Transfers in blocks, for the engine of npu_pl330.h: a PL-330 cannot test the bits of an index, so
  * the core moves them, before the start returns. C99 and C++. */
 #define NPU_DMA_BLOCKS
+#define NPU_DMA_PLANES
 #include "npu_pl330.h"
 
 npu_dma_token npu_dma_start_blocks(npu_dma *dma, int channel, npu_dma_kind kind, void *to,

@@ -23,6 +23,8 @@
  *   NPU_DMA_EXTERNAL   if defined, there are only declarations, for an engine of your own. It must
  *                      define `struct npu_dma` and the functions (`npu_dma_start_blocks` only if a
  *                      program has transfers in blocks, `npu_dma_status` only if it can fail).
+ *   NPU_DMA_PLANES     if defined, the engine for the host and `npu_dma_move` know bit planes. Headers
+ *                      of programs that have such transfers define it.
  *   NPU_DMA_BLOCKS     if defined as well, there is also `npu_dma_move`, which moves a transfer in
  *                      blocks with the core.
  *
@@ -60,7 +62,14 @@ typedef struct {
  *
  * The index has a bit for each block, which is 1 if the block is not zero. If the map has R rows
  * and S columns of blocks, the bit of block (n, c, y, x) is ((n * C + c) * R + y) * S + x. Bit 0 is
- * the least significant bit of the first byte. */
+ * the least significant bit of the first byte.
+ *
+ * With `planes`, a block is a run of 16 bytes of a row, or of fewer at its end. It moves as bit
+ * planes, and the index has half a byte for each run, the lower one first. Planes are of the
+ * bytes from which `zero`, 0 or 128, was subtracted, modulo 256; of n bytes a plane is (n + 7) / 8.
+ * The half byte is the number of planes from the lowest bit on; or 8 and that number, if signed differences d became
+ * 2 d, or -2 d - 1 below 0, as that takes fewer; or 8, if the bytes move as they are, since planes
+ * would save nothing. */
 typedef struct {
     size_t element;
     size_t block;
@@ -69,6 +78,7 @@ typedef struct {
     size_t part[4];
     size_t chip[4];
     size_t dram[4];
+    int planes;
 } npu_dma_blocks;
 
 /* A transfer that has been started. */

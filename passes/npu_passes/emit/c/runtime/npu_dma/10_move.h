@@ -24,11 +24,56 @@ static inline size_t npu_dma_met(size_t bit, size_t count, const size_t *times, 
     return met;
 }
 
+#ifdef NPU_DMA_PLANES
+
+/* The same as npu_dma_move, for a transfer of bit planes. */
+static inline uint64_t npu_dma_move_planes(const npu_dma_blocks *blocks, int leaves, void *to,
+                                           const void *from, const void *map, void *index, int move)
+{
+    const size_t *const t = leaves ? blocks->dram : blocks->chip;
+    const size_t *const f = leaves ? blocks->chip : blocks->dram;
+    const size_t wide = blocks->map[3], high = blocks->map[2], columns = (wide + 15) / 16;
+    const unsigned char *const begin = (const unsigned char *)(leaves ? (const void *)to : from);
+    size_t rows = blocks->part[2], channels = blocks->part[1], width = blocks->part[3];
+    size_t at[4], rest = (size_t)(begin - (const unsigned char *)map);
+    for (int axis = 0; axis < 4; ++axis) {
+        at[axis] = rest / blocks->dram[axis];
+        rest %= blocks->dram[axis];
+    }
+    const size_t first = ((at[0] * blocks->map[1] + at[1]) * high + at[2]) * columns + at[3] / 16;
+    const size_t count = (at[3] + width - 1) / 16 - at[3] / 16 + 1;
+    const size_t times[3] = {rows, channels, blocks->part[0]};
+    const size_t apart[3] = {4 * columns, 4 * high * columns, 4 * blocks->map[1] * high * columns};
+    const npu_dma_planar job = {leaves, move, t[2], f[2], columns,
+                                blocks->zero * 0x01010101u & NPU_DMA_TOPS, (unsigned char *)index};
+    uint64_t moved = npu_dma_met(4 * first, 4 * count, times, apart);
+    if (rows == high && t[1] == rows * t[2] && f[1] == rows * f[2]) {
+        rows *= channels; /* Contiguous channels are like one channel with more rows. */
+        channels = 1;
+    }
+    for (size_t n = 0; n < blocks->part[0]; ++n) {
+        for (size_t c = 0; c < channels; ++c) {
+            moved += npu_dma_run_band(&job, (unsigned char *)to + n * t[0] + c * t[1],
+                                      (const unsigned char *)from + n * f[0] + c * f[1],
+                                      first + (n * blocks->map[1] + c) * high * columns, rows,
+                                      at[3], width, wide);
+        }
+    }
+    return moved;
+}
+
+#endif
+
 /* Returns the bytes that a transfer of blocks moves, including those of the index that hold bits of
  * its blocks; with `move` set it moves them. */
 static inline uint64_t npu_dma_move(const npu_dma_blocks *blocks, int leaves, void *to,
                                     const void *from, const void *map, void *index, int move)
 {
+#ifdef NPU_DMA_PLANES
+    if (blocks->planes) {
+        return npu_dma_move_planes(blocks, leaves, to, from, map, index, move);
+    }
+#endif
     const size_t *const t = leaves ? blocks->dram : blocks->chip;
     const size_t *const f = leaves ? blocks->chip : blocks->dram;
     const size_t block = blocks->block, width = blocks->part[3];
