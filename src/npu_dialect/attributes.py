@@ -320,7 +320,7 @@ NOT_COMPRESSED = Key(
     "npu.not_compressed",
     (Place.ALLOCATION,),
     TEXT,
-    "why an off-chip map is moved uncompressed, with its zero blocks",
+    "why an off-chip map is moved as it is, with its zero blocks",
     writers="npu-compress-spills",
     readers="reports",
     absent="it is compressed, or npu-compress-spills has not run",
@@ -333,6 +333,15 @@ ZERO_BLOCKS = Key(
     writers="npu-measure-zero-blocks",
     readers="npu-compress-spills",
     absent="the share is unknown, and the map is compressed",
+)
+BIT_PLANES = Key(
+    "npu.bit_planes",
+    (Place.LAYER,),
+    DOUBLE,
+    "the expected bytes of a map of bytes as bit planes, without the index, for each of its bytes",
+    writers="npu-measure-zero-blocks",
+    readers="npu-compress-spills",
+    absent="the map does not move as bit planes, unless an option says so",
 )
 # -- memories ------------------------------------------------------------------------------------
 ARENA = Key(

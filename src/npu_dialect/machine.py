@@ -59,7 +59,10 @@ LEAST = {
 }
 """The integers of a machine, and the smallest value that each may have."""
 
-RATES = ("sram_bytes_per_cycle", "dma_bytes_per_cycle", "sram_byte_pj", "dram_byte_pj")
+RATES = (
+    *("sram_bytes_per_cycle", "dma_bytes_per_cycle", "plane_cycles"),
+    *("sram_byte_pj", "dram_byte_pj"),
+)
 """The numbers of a machine that may be fractions."""
 
 RATES_BY_TYPE = ("macs_per_cycle", "mac_pj")
@@ -122,7 +125,9 @@ class Machine:
     each address jump, and then one cycle for `dma_bytes_per_cycle` bytes; all channels share that
     rate. `dma_setup` and `dma_jump` follow from these if a file has `dma_element` but not them.
     `block_cycles` is what the core takes for an element (f32, i8) that moves in one direction
-    without zero blocks. No number: the DMA engine leaves them out by itself.
+    without zero blocks, and `plane_cycles` what it takes for a byte that moves as bit planes. No
+    number: the DMA engine does it by itself; but a core that has `block_cycles` and no
+    `plane_cycles` does not know bit planes.
 
     These fields are energies in pJ: of a multiply-accumulate (`mac_pj`, for each element type), of
     a byte that the core reads or writes on chip (`sram_byte_pj`), and of a byte that crosses the
@@ -169,6 +174,7 @@ class Machine:
     dram_byte_pj: Fraction = Fraction()
     block_cycles: tuple[tuple[str, Fraction], ...] = ()
     memory: tuple[Memory, ...] = ()
+    plane_cycles: Fraction = Fraction()
 
     def __post_init__(self) -> None:
         """Check the ranges of all numbers.

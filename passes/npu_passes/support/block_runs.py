@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from npu_dialect.dma import BLOCK_BITS, RUN_BITS, StartOp, index_bytes
+from npu_dialect.dma import BLOCK_BITS, RUN, RUN_BITS, StartOp, index_bytes
 from npu_dialect.npu.attributes import DramSpace
 from npu_passes.support.transfer_runs import buffer_type, strides_of
 
@@ -77,6 +77,11 @@ class BlockRuns:
                 run, rows = run * self.part[1], rows // self.part[1]
         bits = RUN_BITS if self.planes else BLOCK_BITS
         return min(whole, rows * ((bits * run + 7 - bits) // 8 + 1))
+
+
+def runs_met(columns: int, width: int) -> int:
+    """The most runs that some adjacent columns meet in a row of `width` elements."""
+    return min(-(-width // RUN), (columns - 2) // RUN + 2)
 
 
 def block_runs_of(op: StartOp, element_bytes: int) -> BlockRuns | None:

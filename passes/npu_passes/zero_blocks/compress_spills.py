@@ -1,7 +1,8 @@
-"""`npu-compress-spills`: move maps off the chip as a bit map and their non-zero blocks.
+"""`npu-compress-spills`: move maps off the chip without their zero blocks, or as bit planes.
 
 Level of IR: layers on tiles and transfers, after `npu-tile-loops`, before `npu-double-buffer`. It
-decides which of the spilled maps get an index: a bit map with one bit for each block.
+decides which of the spilled maps get an index, and of which kind: one bit for each block of zeros,
+or four bits for each run of 16 bytes, which say how many bit planes it has.
 
     %map = dram.alloc : memref<1x8x32x32xf32, #npu.dram>
     %s = dma.start %tile to %part channel 3 : ...
@@ -10,12 +11,22 @@ becomes, with blocks of 4 x 4,
     %map = dram.alloc : memref<1x8x32x32xf32, #npu.dram>
     %s = dma.start %tile to %part channel 3 blocks 4 zero 0 of %map, %map_index : ...
 
-and likewise for every read of the map. Each block keeps its place in the map, so any part of the
-map can be read. The buffer is as large as before: only bytes moved are saved. Only blocks that are
-entirely zero are left out (all bits of a float are 0, each byte is the zero point), so results stay
-the same to the bit. `npu-prune-zero-blocks`, run before, makes more such blocks.
+and likewise for every read of the map; or, for a map of bytes,
 
-A map is not changed, and gets the reason as `npu.not_compressed`, if
+    %s = dma.start %tile to %part channel 3 planes blocks 16 zero -128 of %map, %map_index : ...
+
+Each block or run keeps its place in the map, so any part of the map can be read. The buffer is as large as before: only bytes moved are saved. Only blocks that are
+entirely zero are left out (all bits of a float are 0, each byte is the zero point), and bit planes
+lose nothing, so results stay the same to the bit. `npu-prune-zero-blocks`, run before, makes more such blocks.
+
+A map moves as bit planes if `npu-measure-zero-blocks` has found that these are fewer bytes than the
+blocks that are not zero, each with its index (`npu.bit_planes`, `npu.zero_blocks`). Runs that a
+tile cuts are counted whole. On a machine with `block_cycles` it is time that counts, as below, with
+`plane_cycles` for bit planes. Tiles that are written must be whole runs, that is, mostly, whole
+rows.
+
+A map is not changed, and gets the reason as `npu.not_compressed`, if bit planes do not pay, and
+
 
 - the expected share of elements in zero blocks (`npu.zero_blocks`) is too small to pay for the
   index: below 1 / (B b^2) for elements of B bits and blocks of b x b, equations (2) and (3) of
@@ -31,6 +42,8 @@ A map is not changed, and gets the reason as `npu.not_compressed`, if
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i8
@@ -46,15 +59,23 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_passes.zero_blocks.code_costs import (
+    blocks_cost,
+    cycles_of_blocks,
+    has_blocks,
+    has_runs,
+    planes_cost,
+)
 from npu_passes.zero_blocks.spilled_maps import NotInBlocks, SpilledMap, has_whole_blocks
-from npu_plans.zero_blocks.model import break_even, index_bytes, time_break_even
+from npu_plans.zero_blocks.codes import AS_IT_IS, BLOCKS, PLAIN, PLANES, best
+from npu_plans.zero_blocks.model import break_even, time_break_even
 
 NAME = "npu-compress-spills"
 
 
 @dataclass(frozen=True)
 class CompressSpillsPass(RefusingPass):
-    """Let spilled maps move without their zero blocks; see the module.
+    """Let spilled maps move without their zero blocks or as bit planes; see the module.
 
     Rejects a block size below 1.
     """
@@ -63,6 +84,8 @@ class CompressSpillsPass(RefusingPass):
 
     block_size: int = 4
     """Rows and columns of a block."""
+    code: Literal["auto", "blocks", "planes"] = "auto"
+    """How maps move: as they were measured, or all without zero blocks, or as bit planes."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all maps, then rewrite."""
@@ -70,7 +93,7 @@ class CompressSpillsPass(RefusingPass):
             raise Refusal(f"expected a block-size of at least 1, got {self.block_size}")
         machine = machine_of(op)
         for function in functions(op):
-            for plan in plan_compressions(function, self.block_size, machine):
+            for plan in plan_compressions(function, self.block_size, machine, self.code):
                 rewrite(plan, self.block_size)
 
 
@@ -81,30 +104,49 @@ class Compression:
     alloc: dram.AllocOp
     map: SpilledMap | None
     reason: str | None
+    planes: bool
 
 
 def plan_compressions(
-    function: Operation, block: int, machine: Machine | None
+    function: Operation, block: int, machine: Machine | None, code: str
 ) -> tuple[Compression, ...]:
     """The decision for each map off the chip; `block`: rows and columns of a block."""
     found: list[Compression] = []
     for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:
-        spilled, reason = None, None
+        spilled, reason, planes = None, None, False
         try:
             spilled = SpilledMap.of(alloc, function)
-            check(spilled, block)
-            check_time(spilled, block, machine)
+            planes = moves_as_planes(spilled, block, machine, code)
+            if not planes:
+                check(spilled, block, code)
+                check_time(spilled, block, machine)
         except NotInBlocks as why:
             reason = str(why)
-        found.append(Compression(alloc, spilled, reason))
+        found.append(Compression(alloc, spilled, reason, planes))
     return tuple(found)
 
 
-def check(spilled: SpilledMap, block: int) -> None:
+def moves_as_planes(spilled: SpilledMap, block: int, machine: Machine | None, code: str) -> bool:
+    """Whether a map moves as bit planes."""
+    if code == "blocks" or not has_runs(spilled):
+        return False
+    planes = planes_cost(spilled, machine)
+    if planes is None:
+        return code == "planes"
+    costs = {AS_IT_IS: PLAIN}
+    if code == "auto" and has_blocks(spilled, block):
+        costs[BLOCKS] = blocks_cost(spilled, block, machine)
+    rate = machine.dma_bytes_per_cycle if machine and machine.block_cycles else Fraction()
+    return best({**costs, PLANES: planes}, rate) == PLANES
+
+
+def check(spilled: SpilledMap, block: int, code: str) -> None:
     """Check that a map can move in blocks, and that it is expected to pay.
 
     Raises: NotInBlocks if too few zero blocks are expected, or if its tiles cut blocks.
     """
+    if code == "planes":
+        raise NotInBlocks("bit planes are not possible, or save nothing")
     whole = spilled.alloc.buffer
     bits = 8 * element_bytes(memref_type(whole))
     least, share = float(break_even(bits, block)), spilled.predicted
@@ -127,9 +169,9 @@ def check_time(spilled: SpilledMap, block: int, machine: Machine | None) -> None
     if machine is None or not machine.block_cycles or not machine.dma_bytes_per_cycle:
         return
     size = element_bytes(memref_type(spilled.alloc.buffer))
-    cycles = dict(machine.block_cycles).get("i8" if size == 1 else "f32")
+    cycles = cycles_of_blocks(size, machine)
     share = 1.0 if spilled.predicted is None else spilled.predicted
-    if cycles is None:
+    if not cycles:
         return
     least = float(time_break_even(8 * size, block, cycles, machine.dma_bytes_per_cycle))
     if share < least:
@@ -146,13 +188,13 @@ def rewrite(plan: Compression, block: int) -> None:
     if plan.map is None or plan.reason is not None:
         NOT_COMPRESSED.set(alloc, plan.reason or "")
         return
-    size = index_bytes(shape_of(alloc.buffer), block)
-    index = dram.AllocOp(MemRefType(i8, [size], memory_space=DramSpace()))
+    size, zero = (dma.RUN, plan.map.plane_zero) if plan.planes else (block, plan.map.zero)
+    count = dma.index_bytes(shape_of(alloc.buffer), size, planes=plan.planes)
+    index = dram.AllocOp(MemRefType(i8, [count], memory_space=DramSpace()))
     index.buffer.name_hint = f"{alloc.buffer.name_hint or 'map'}_index"
     Rewriter.insert_op(index, InsertPoint.before(alloc))
-    zero = plan.map.zero
     for start in (*plan.map.stores, *plan.map.loads):
-        new = start.in_blocks(block, zero, alloc.buffer, index.buffer)
+        new = start.in_blocks(size, zero, alloc.buffer, index.buffer, planes=plan.planes)
         new.token.name_hint = start.token.name_hint
         Rewriter.replace_op(start, new)
 

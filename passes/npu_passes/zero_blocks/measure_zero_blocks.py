@@ -6,7 +6,8 @@ elements that lie in blocks that are entirely zero, on average over the samples:
 
     %y = npu.conv2d %x, %w ... then relu {npu.layer = "c1", npu.zero_blocks = 4.375000e-01 : f64}
 
-`npu-compress-spills` does not compress maps that have too few. `data` is an .npz file with an array
+A map of bytes also gets `npu.bit_planes`, the bytes that it has as bit planes for each of its own.
+`npu-compress-spills` chooses by these numbers how a map moves. `data` is an .npz file with an array
 for each input, by the input's name in the model. The array has the shape of the input, or several
 samples along the first axis.
 """
@@ -26,13 +27,15 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from npu_dialect.attributes import ZERO_BLOCKS
+from npu_dialect.attributes import BIT_PLANES, ZERO_BLOCKS
 from npu_dialect.interpreters import run_function
+from npu_dialect.interpreters.planes import plane_bytes
 from npu_dialect.interpreters.signature import Port, Signature, find_function
 from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 from npu_dialect.npu.layer import LayerOp
 from npu_passes.support.refuse import Refusal, RefusingPass
-from npu_passes.zero_blocks.spilled_maps import zero_of
+from npu_passes.zero_blocks.spilled_maps import middle_of, zero_of
+from npu_plans.zero_blocks.codes import plane_zero
 
 NAME = "npu-measure-zero-blocks"
 Array = NDArray[Any]
@@ -60,8 +63,12 @@ class MeasureZeroBlocksPass(RefusingPass):
             ports = Signature.of(find_function(op, None)).inputs
         except InterpretationError as error:
             raise Refusal(str(error)) from None
-        for layer, share in zero_shares(op, samples(self.data, ports), self.block_size).items():
+        found = measured(op, samples(self.data, ports), self.block_size)
+        for layer, (share, planes) in found.items():
             ZERO_BLOCKS.set(layer, share)
+            BIT_PLANES.drop(layer)
+            if planes is not None:
+                BIT_PLANES.set(layer, planes)
 
 
 def samples(path: str, ports: Sequence[Port]) -> list[list[Array]]:
@@ -110,19 +117,31 @@ def fitting(path: str, arrays: Mapping[str, Array], port: Port) -> list[Array]:
 
 
 @dataclass
-class Shares(Interpreter.Listener):
-    """Counts elements in zero blocks, and all elements, of each layer's map."""
+class Sums:
+    """Elements of a layer's maps: all, and those in zero blocks; and bytes of bit planes."""
+
+    elements: int = 0
+    zeros: int = 0
+    planes: int | None = None
+
+
+@dataclass
+class Listener(Interpreter.Listener):
+    """Sums up the maps of each layer."""
 
     block: int
-    found: dict[LayerOp, tuple[int, int]] = field(default_factory=dict[LayerOp, tuple[int, int]])
+    found: dict[LayerOp, Sums] = field(default_factory=dict[LayerOp, Sums])
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         """Count the elements of the result if the op is a layer with a map [N, C, H, W]."""
         if not isinstance(op, LayerOp) or len(results) != 1 or np.ndim(results[0]) != 4:
             return
-        zeros, elements = self.found.get(op, (0, 0))
-        more = zero_elements(results[0], self.block, zero_of(op) or 0)
-        self.found[op] = zeros + more, elements + int(np.size(results[0]))
+        sums, array = self.found.setdefault(op, Sums()), results[0]
+        sums.elements += int(np.size(array))
+        sums.zeros += zero_elements(array, self.block, zero_of(op) or 0)
+        if (middle := middle_of(op.output_type)) is not None:
+            found = plane_bytes(array, plane_zero(zero_of(op) or 0, middle))
+            sums.planes = (sums.planes or 0) + found
 
 
 def zero_elements(array: Array, block: int, zero: int) -> int:
@@ -130,17 +149,27 @@ def zero_elements(array: Array, block: int, zero: int) -> int:
     return int(np.count_nonzero(spread(in_blocks(array == zero, block), block, array.shape)))
 
 
-def zero_shares(
+def measured(
     module: ModuleOp, inputs: Sequence[Sequence[Array]], block: int
-) -> dict[LayerOp, float]:
-    """The share of elements in zero blocks, from 0 to 1, for each layer with a map [N, C, H, W].
+) -> dict[LayerOp, tuple[float, float | None]]:
+    """What is measured for each layer with a map [N, C, H, W].
+
+    That is the share of elements in zero blocks, from 0 to 1, and the bytes as bit planes for each
+    byte, None for elements other than bytes.
 
     Raises: PassFailedException if the network cannot be interpreted.
     """
-    shares = Shares(block)
+    listener = Listener(block)
     try:
         for sample in inputs:
-            run_function(module, None, sample, listeners=(shares,))
+            run_function(module, None, sample, listeners=(listener,))
     except InterpretationError as error:
         raise Refusal(str(error)) from None
-    return {op: zeros / elements for op, (zeros, elements) in shares.found.items() if elements}
+    return {
+        op: (
+            sums.zeros / sums.elements,
+            None if sums.planes is None else sums.planes / sums.elements,
+        )
+        for op, sums in listener.found.items()
+        if sums.elements
+    }

@@ -5,15 +5,17 @@ Level of IR: layers on tiles and transfers, before double buffers. An analysis: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, i8
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma, dram
-from npu_dialect.attributes import VALUE, ZERO_BLOCKS, ZERO_POINT
+from npu_dialect.attributes import BIT_PLANES, VALUE, ZERO_BLOCKS, ZERO_POINT
+from npu_dialect.keys import Key
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
@@ -25,11 +27,12 @@ from npu_dialect.npu.layers import (
     RequantizeOp,
 )
 from npu_dialect.npu.layers.epilogue import EpilogueOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.maps import Map, shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.analysis.affine_index import Linear, extents
 from npu_passes.analysis.views import root_of
 from npu_passes.support.loop_builder import memref_type
+from npu_plans.zero_blocks.codes import plane_zero
 
 
 class NotInBlocks(Exception):
@@ -84,22 +87,59 @@ class SpilledMap:
     def zero(self) -> int:
         """The element that stands for zero: the zero point of quantised maps, else 0.
 
-        Results would be right with any other element, but fewer blocks would be left out.
+        If layers with other zero points write to the map one after the other, it is that of most
+        elements. Results would be right with any element, but fewer blocks would be left out.
         """
         if memref_type(self.alloc.buffer).element_type not in BYTE_TYPES:
             return 0
-        return next((zero for op in self.writers if (zero := zero_of(op)) is not None), 0)
+        points = Counter[int]()
+        for op in self.last_writers:
+            if (point := zero_of(op)) is not None:
+                points[point] += written_by(op)
+        return points.most_common(1)[0][0] if points else 0
+
+    @property
+    def plane_zero(self) -> int:
+        """The zero of the map's bit planes."""
+        return plane_zero(self.zero, middle_of(memref_type(self.alloc.buffer)) or 0)
 
     @property
     def predicted(self) -> float | None:
         """The expected share of elements in zero blocks; None if a writer has no such number."""
-        last = self.last_writers
-        shares = [share_of(op) for op in last]
-        if not shares or any(share is None for share in shares):
-            return None
-        weights = [op.repetitions * op.output_type.element_count() for op in last]
-        parts = zip(shares, weights, strict=True)
-        return sum((share or 0.0) * weight for share, weight in parts) / sum(weights)
+        is_bytes = memref_type(self.alloc.buffer).element_type in BYTE_TYPES
+        return self.mean(ZERO_BLOCKS, lambda zero: not is_bytes or zero == self.zero, 0.0)
+
+    @property
+    def predicted_planes(self) -> float | None:
+        """The expected bytes as bit planes for each byte; None if a writer has no such number."""
+        middle = middle_of(memref_type(self.alloc.buffer)) or 0
+        return self.mean(
+            BIT_PLANES, lambda zero: plane_zero(zero, middle) == self.plane_zero, 1.0
+        )
+
+    def mean(self, key: Key[float], fits: Callable[[int], bool], other: float) -> float | None:
+        """The mean of the writers' numbers over their elements; None if one has no number.
+
+        A number holds for the writer's own zero. If that does not fit the map's, it is `other`.
+        """
+        found: list[tuple[float, int]] = []
+        for op in self.last_writers:
+            number = key.get(op)
+            if number is None:
+                return None
+            found.append((number if fits(zero_of(op) or 0) else other, written_by(op)))
+        total = sum(weight for _, weight in found)
+        return sum(number * weight for number, weight in found) / total if total else None
+
+
+def written_by(op: LayerOp) -> int:
+    """The elements that a layer writes in one inference."""
+    return op.repetitions * op.output_type.element_count()
+
+
+def middle_of(type_: Map) -> int | None:
+    """The byte 128 as an element of a map: -128 or 128; None for elements other than bytes."""
+    return {i8: -128, dma.UI8: 128}.get(type_.element_type)
 
 
 def transfers(value: SSAValue) -> Iterator[tuple[SSAValue, dma.StartOp]]:
@@ -144,13 +184,18 @@ def zero_of(op: LayerOp) -> int | None:
     return point.value.data if isinstance(point, IntegerAttr) else None
 
 
-def share_of(op: LayerOp) -> float | None:
-    """The share of elements of a layer's map in zero blocks, if it was measured."""
-    return ZERO_BLOCKS.get(op)
-
-
 def has_whole_blocks(part: SSAValue, whole: SSAValue, block: int) -> bool:
     """Whether a part of a map, a view of `whole`, cuts no blocks in any step of the loops."""
+    return is_whole(part, whole, (block, block))
+
+
+def has_whole_runs(part: SSAValue, whole: SSAValue) -> bool:
+    """Whether a part of a map cuts no runs of bit planes."""
+    return is_whole(part, whole, (1, dma.RUN))
+
+
+def is_whole(part: SSAValue, whole: SSAValue, block: tuple[int, int]) -> bool:
+    """Whether a part of a map cuts no blocks of so many rows and columns."""
     sizes, places = shape_of(part), [Linear()] * 4
     while part is not whole:
         view = part.owner
@@ -160,7 +205,7 @@ def has_whole_blocks(part: SSAValue, whole: SSAValue, block: int) -> bool:
         places = [place.plus(first) for place, (first, _) in zip(places, box, strict=True)]
         part = view.source
     axes = list(zip(places, sizes, shape_of(whole), strict=True))[2:]
-    return all(is_aligned(place, size, extent, block) for place, size, extent in axes)
+    return all(is_aligned(*axis, unit) for axis, unit in zip(axes, block, strict=True))
 
 
 def is_aligned(place: Linear, size: int, extent: int, block: int) -> bool:

@@ -135,7 +135,7 @@ def traffic_of(op: Operation, times: int) -> Traffic:
     assert is_buffer_type(type_)
     size = bytes_of(type_)
     if op.block is not None:
-        size += worst_index(op)
+        size += most_besides(op)
     size *= times
     if op.weights is not None:
         return Traffic(weight_bytes=size)
@@ -144,8 +144,11 @@ def traffic_of(op: Operation, times: int) -> Traffic:
     return Traffic(feature_map_read_bytes=size)
 
 
-def worst_index(op: dma.StartOp) -> int:
-    """The most bytes of the zero-block index that a transfer in blocks reads or writes."""
+def most_besides(op: dma.StartOp) -> int:
+    """The most bytes that a transfer in blocks moves besides those of its part.
+
+    They are of the index and, for bit planes, the rest of runs that the part cuts.
+    """
     blocks = block_runs_of(op, bytes_of(map_type(op.source)) // prod(shape_of(op.source)))
     return 0 if blocks is None else blocks.worst
 

@@ -28,8 +28,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import InterpretationError
 
+from npu_dialect import dma
 from npu_dialect.attributes import VALUE
 from npu_dialect.interpreters import run_function
+from npu_dialect.interpreters.planes import plane_bytes
 from npu_dialect.interpreters.zero_blocks import in_blocks, spread
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, PruneZeroBlocksOp
@@ -37,7 +39,8 @@ from npu_dialect.npu.maps import bytes_of, shape_of
 from npu_passes.graph.fold_batch_norm import FoldBatchNormPass
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass
 from npu_passes.zero_blocks.prune_zero_blocks import PruneZeroBlocksPass, ends_with_relu
-from npu_passes.zero_blocks.spilled_maps import zero_of
+from npu_passes.zero_blocks.spilled_maps import middle_of, zero_of
+from npu_plans.zero_blocks.codes import plane_zero
 from npu_plans.zero_blocks.model import index_bits, index_bytes, moved_bytes
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import context
@@ -64,6 +67,8 @@ class BlockMap:
     relu: bool
     pruned: bool
     kept: Flags
+    planes: int | None = None
+    """The bytes of all samples as bit planes, without indices; None for other than bytes."""
 
     @property
     def samples(self) -> int:
@@ -103,6 +108,14 @@ class BlockMap:
         return first + (self.samples - 1) * index_bytes(self.shape, self.block)
 
 
+    @property
+    def bytes_as_planes(self) -> int | None:
+        """Bytes that one access to the map of each sample moves as bit planes, with the index."""
+        if self.planes is None:
+            return None
+        return self.planes + self.samples * dma.index_bytes(self.shape, dma.RUN, planes=True)
+
+
 @dataclass
 class BlockListener(Interpreter.Listener):
     """Listens to the interpreter and collects which blocks of each layer's map are not zero.
@@ -112,6 +125,8 @@ class BlockListener(Interpreter.Listener):
 
     block: int
     found: dict[LayerOp, list[Flags]] = field(default_factory=dict[LayerOp, list[Flags]])
+    planes: dict[LayerOp, int] = field(default_factory=dict[LayerOp, int])
+    """The bytes of bit planes of each layer's map of bytes, without indices."""
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         """Flag the non-zero blocks of the result if the op is a layer that makes a map."""
@@ -120,6 +135,9 @@ class BlockListener(Interpreter.Listener):
             self.found.setdefault(op, []).append(
                 ~in_blocks(is_zero(array, zero_of(op) or 0), self.block)
             )
+            if (middle := middle_of(op.output_type)) is not None:
+                bytes_found = plane_bytes(array, plane_zero(zero_of(op) or 0, middle))
+                self.planes[op] = self.planes.get(op, 0) + bytes_found
 
 
 def is_map(op: LayerOp) -> bool:
@@ -185,11 +203,13 @@ def measure(module: ModuleOp, inputs: Sequence[Sequence[Array]], block: int) -> 
             run_function(module, None, sample, listeners=(listener,))
     except InterpretationError as error:
         raise UserError(str(error)) from None
-    return block_maps(listener.found, block)
+    return block_maps(listener.found, block, listener.planes)
 
 
-def block_maps(found: Mapping[LayerOp, Sequence[Flags]], block: int) -> list[BlockMap]:
-    """The maps of layers, from the flags of each run.
+def block_maps(
+    found: Mapping[LayerOp, Sequence[Flags]], block: int, planes: Mapping[LayerOp, int]
+) -> list[BlockMap]:
+    """The maps of layers, from the flags of each run and the bytes of bit planes.
 
     If a layer's map is pruned and has no other reader, the pruned map is listed in its place.
     """
@@ -211,6 +231,7 @@ def block_maps(found: Mapping[LayerOp, Sequence[Flags]], block: int) -> list[Blo
                 ends_with_relu(origin),
                 isinstance(op, PruneZeroBlocksOp),
                 np.concatenate(flags),
+                planes.get(op),
             )
         )
     return maps

@@ -4,7 +4,8 @@
     c1            npu.conv2d  8x20x22    240     43.75   14080   30     7950   56.46
 
 `before` is the bytes that one access to the whole map moves, `after` those of one access in blocks,
-with the index. The formulas are in `passes/npu_plans/zero_blocks/model.py`.
+with the index. The formulas are in `passes/npu_plans/zero_blocks/model.py`. A network of bytes has
+two more columns, for one access to the whole map as bit planes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from npu_plans.zero_blocks.codes import PLANES
 from npu_tools.reports.module_table import percent
 from npu_tools.shared.text import columns
 
@@ -34,6 +36,7 @@ def counts(maps: Sequence[BlockMap]) -> dict[str, Any]:
     """The sums of blocks and bytes over some maps, and their share of zero blocks."""
     blocks = sum(each.blocks for each in maps)
     zero = sum(each.zero_blocks for each in maps)
+    planes = [each.bytes_as_planes for each in maps]
     return {
         "blocks": blocks,
         "zero_blocks": zero,
@@ -41,6 +44,7 @@ def counts(maps: Sequence[BlockMap]) -> dict[str, Any]:
         "bytes_before": sum(each.bytes_before for each in maps),
         "index_bytes": sum(each.index_bytes for each in maps),
         "bytes_after": sum(each.bytes_after for each in maps),
+        "bytes_as_planes": None if None in planes else sum(each or 0 for each in planes),
     }
 
 
@@ -68,27 +72,34 @@ def as_dict(maps: Sequence[BlockMap]) -> dict[str, Any]:
 
 def table(maps: Sequence[BlockMap]) -> Iterator[str]:
     """The lines of the table. Bytes are sums over all samples."""
-    rows = [row(each) for each in maps]
+    has_planes = all(each.planes is not None for each in maps)
+    rows = [row(each, has_planes=has_planes) for each in maps]
     behind = [each for each in maps if each.relu]
-    ends = [("behind a ReLU", "", "", "", *cells(behind)), ("all", "", "", "", *cells(maps))]
-    yield from columns([HEADINGS, *rows, *ends], LEFT)
+    ends = [
+        ("behind a ReLU", "", "", "", *cells(behind, has_planes=has_planes)),
+        ("all", "", "", "", *cells(maps, has_planes=has_planes)),
+    ]
+    headings = (*HEADINGS, *("planes", "planes %") * has_planes)
+    yield from columns([headings, *rows, *ends], LEFT)
 
 
-def row(each: BlockMap) -> tuple[str, ...]:
+def row(each: BlockMap, *, has_planes: bool) -> tuple[str, ...]:
     """The cells of one map."""
     shape = "x".join(str(extent) for extent in each.shape[1:])
     relu = "pruned" if each.pruned else "yes" if each.relu else ""
-    return (each.layer, each.op, shape, relu, *cells([each]))
+    return (each.layer, each.op, shape, relu, *cells([each], has_planes=has_planes))
 
 
-def cells(maps: Sequence[BlockMap]) -> tuple[str, ...]:
-    """The cells with the sums over some maps."""
+def cells(maps: Sequence[BlockMap], *, has_planes: bool) -> tuple[str, ...]:
+    """The cells with the sums over some maps; bytes as bit planes only with `has_planes`."""
     numbers = counts(maps)
+    planes = numbers["bytes_as_planes"]
     return (
         str(numbers["blocks"]),
         percent(numbers["zero_blocks"], numbers["blocks"]),
         *(str(numbers[key]) for key in ("bytes_before", "index_bytes", "bytes_after")),
         percent(numbers["bytes_after"], numbers["bytes_before"]),
+        *((str(planes), percent(planes, numbers["bytes_before"])) * has_planes),
     )
 
 
@@ -103,25 +114,27 @@ def plan_table(rows: Sequence[Mapping[str, Any]], ops: Sequence[str] = ()) -> It
             yield ""
             yield "maps off the chip: none, so zero blocks have nothing to save"
         return
-    sums = {key: sum(row[key] for row in rows) for key in PLANNED}
+    sums = [str(sum(row[key] for row in rows)) for key in PLANNED]
+    has_planes = any(row["predicted_planes"] is not None or row["code"] == PLANES for row in rows)
+    measured = ("zero %", "planes %") if has_planes else ("zero %",)
     yield ""
     yield from columns(
         [
-            ("maps off the chip", "map", "zero %", "before", "index", "at most", ""),
-            *map(plan_row, rows),
-            ("all", "", "", *(str(size) for size in sums.values()), ""),
+            ("maps off the chip", "map", *measured, "before", "index", "at most", ""),
+            *(plan_row(row, has_planes=has_planes) for row in rows),
+            ("all", "", *("" for _ in measured), *sums, ""),
         ],
         2,
     )
 
 
-def plan_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+def plan_row(row: Mapping[str, Any], *, has_planes: bool) -> tuple[str, ...]:
     """The cells of one map; the last one says why it does not move in blocks, if so."""
-    share = row["predicted_sparsity"]
+    shares = [row["predicted_sparsity"], *([row["predicted_planes"]] if has_planes else [])]
     return (
         row["map"],
         "x".join(map(str, row["shape"][1:])),
-        "-" if share is None else f"{100 * share:.2f}",
+        *("-" if share is None else f"{100 * share:.2f}" for share in shares),
         *(str(row[key]) for key in PLANNED),
-        row["reason"] or "",
+        row["reason"] or (PLANES if row["code"] == PLANES else ""),
     )
