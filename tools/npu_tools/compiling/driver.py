@@ -63,6 +63,8 @@ ASSIGN_OFFSETS, PREFETCH = DECIDE
 TILE_LOOPS = "npu-tile-loops"
 COMPRESS = "npu-compress-spills"
 MEASURE = "npu-measure-zero-blocks"
+BLOCK_SIZE = ("block-size", "block_size")
+"""The option that both have, in its two spellings."""
 
 LARGEST_ARRAYS = 64 * 2**20
 """Most bytes of weights that become C arrays with `--weights=auto`. 64 MiB of weights are some
@@ -309,7 +311,8 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         place = index_of(specs, BUFFERIZE) + 1
         specs.insert(place, ArgSpec(PLACE_WEIGHTS, {"bytes": (job.weights_in_sram,)}))
     if job.calibrate is not None:
-        sizes = specs[index_of(specs, COMPRESS)].parameters
+        given = specs[index_of(specs, COMPRESS)].parameters
+        sizes = {key: value for key, value in given.items() if key in BLOCK_SIZE}
         data = ArgSpec(MEASURE, {**sizes, "data": (str(job.calibrate),)})
         specs.insert(index_of(specs, BUFFERIZE), data)
     if job.stream_input:

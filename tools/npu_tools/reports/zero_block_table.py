@@ -93,13 +93,13 @@ def row(each: BlockMap, *, has_planes: bool) -> tuple[str, ...]:
 def cells(maps: Sequence[BlockMap], *, has_planes: bool) -> tuple[str, ...]:
     """The cells with the sums over some maps; bytes as bit planes only with `has_planes`."""
     numbers = counts(maps)
-    planes = numbers["bytes_as_planes"]
+    planes = numbers["bytes_as_planes"] if has_planes else 0
     return (
         str(numbers["blocks"]),
         percent(numbers["zero_blocks"], numbers["blocks"]),
         *(str(numbers[key]) for key in ("bytes_before", "index_bytes", "bytes_after")),
         percent(numbers["bytes_after"], numbers["bytes_before"]),
-        *((str(planes), percent(planes, numbers["bytes_before"])) * has_planes),
+        *(str(planes), percent(planes, numbers["bytes_before"]))[: 2 * has_planes],
     )
 
 
