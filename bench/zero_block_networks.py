@@ -1,6 +1,7 @@
 """The traffic of maps that zero blocks save on Inception-V3, counted by the emitted C.
 
     python bench/zero_block_networks.py [--thresholds 0.1,0.5,1] [--sram KB] [--int8]
+    python bench/zero_block_networks.py --network resnet50 --size 224 --int8 --thresholds ""
 
 One table, in KB of 1024 bytes, for a photograph. Its lines are layer-by-layer execution, the
 network without compression, lossless compression (blocks that are zero after ReLUs do not move),
@@ -11,13 +12,15 @@ which no block is zero, come from the report.
 The machine is `exynos-npu` with 256 KB of SRAM for elements of one byte. In float32, the default,
 it has four times as much. The plan is then the same, with four times the bytes in each transfer.
 With `--int8`, npu-quantize quantises the network on the photograph, and the machine has 256 KB.
+There are two more lines then, with the photograph for --calibrate: all maps as bit planes where
+these save something, and each map by the code that it was measured to need fewer bytes in.
 
 The photograph is one of scikit-learn's (extra `train`). Its middle 299 x 299 pixels are scaled as
 torchvision does. THE WEIGHTS ARE RANDOM: half of a ReLU's outputs are zero, in whole blocks where
 the image is smooth. Trained networks have other shares. The table only shows that zero blocks do
 not move.
 
-The exit code is 1 if the lossless program computes other scores or does not move less than the one
+The exit code is 1 if a lossless program computes other scores or does not move less than the one
 without compression, or if a larger threshold moves more than a smaller one.
 """
 
@@ -51,13 +54,14 @@ from helpers.networks.zoo import build
 
 Array = NDArray[np.float32]
 
-NETWORK = "inception_v3"
 BLOCK = 4
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """torchvision's mean and deviation of the three colours, which go from 0 to 1."""
 TOLERANCE = 1e-4
 """Largest error of scores, relative to the largest. Tiles differ, and so the order of sums."""
 COMPRESS = f"npu-compress-spills{{block-size={BLOCK}}}"
+PLANES, CHOSEN = "bit planes", "chosen by calibration"
+"""The lines with bit planes."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +87,22 @@ def photograph(size: int) -> Array:
     return ((part - MEAN) / DEVIATION).transpose(2, 0, 1)[np.newaxis].astype(np.float32)
 
 
-def pipelines(thresholds: Sequence[float]) -> Iterator[tuple[str, str]]:
+def pipelines(thresholds: Sequence[float], *, int8: bool) -> Iterator[tuple[str, str]]:
     """The name of each line, and its pass pipeline."""
     blocks = PIPELINES["zero-blocks"].text
     yield "without compression", PIPELINES["off-chip"].text
     yield "lossless", blocks
+    if int8:
+        yield PLANES, blocks.replace(COMPRESS, "npu-compress-spills{code=planes}")
+        yield CHOSEN, blocks
     for threshold in thresholds:
         prune = f"npu-prune-zero-blocks{{block-size={BLOCK} threshold={threshold}}}"
         yield f"pruned below {threshold:g}", blocks.replace(COMPRESS, f"{prune},{COMPRESS}")
 
 
-def run(model: Path, target: str, pipeline: str, image: Array) -> Run:
-    """Compile, build and run a network."""
-    found = compile_model(Job(model, target, pipeline=pipeline, weights="bin"))
+def run(model: Path, target: str, pipeline: str, image: Array, data: Path | None) -> Run:
+    """Compile, build and run a network; `data` is the file for --calibrate."""
+    found = compile_model(Job(model, target, pipeline=pipeline, weights="bin", calibrate=data))
     with built(found.name, found.files, found.report) as harness:
         (scores,), counters = harness.run_and_count([image[np.newaxis]])
     assert counters is not None
@@ -118,13 +125,22 @@ def row(what: str, each: Run, plain: Run) -> str:
     return line(what, read, written, plain.maps, said)
 
 
-def print_table(model: Path, target: str, image: Array, thresholds: Sequence[float]) -> bool:
+def print_table(
+    model: Path, target: str, image: Array, thresholds: Sequence[float], *, int8: bool
+) -> bool:
     """Print the table; returns whether the conditions for exit code 0 hold."""
+    data = model.parent / "data.npz"
+    np.savez(data, image=image)
     print("| maps, KB | read | written | together | % | scores change by |")
     print("|---" + "|---:" * 5 + "|", flush=True)
     runs: list[Run] = []
-    for what, pipeline in pipelines(thresholds):
-        runs.append(run(model, target, pipeline, image))
+    planes: list[Run] = []
+    for what, pipeline in pipelines(thresholds, int8=int8):
+        if what in (PLANES, CHOSEN):
+            planes.append(run(model, target, pipeline, image, data))
+            print(row(what, planes[-1], runs[0]), flush=True)
+            continue
+        runs.append(run(model, target, pipeline, image, None))
         plain = runs[0]
         if len(runs) == 1:
             naive = plain.report.naive
@@ -136,19 +152,20 @@ def print_table(model: Path, target: str, image: Array, thresholds: Sequence[flo
             print(line("in blocks, nothing zero", read, written, plain.maps))
         print(row(what, runs[-1], plain), flush=True)
     moved = [each.maps for each in runs[1:]]
-    same = relative_error(runs[1].scores, runs[0].scores) <= TOLERANCE
+    lossless = [runs[1], *planes]
+    same = all(relative_error(each.scores, runs[0].scores) <= TOLERANCE for each in lossless)
     return same and moved[0] < runs[0].maps and moved == sorted(moved, reverse=True)
 
 
 def model_file(folder: Path, image: Array, options: argparse.Namespace) -> Path:
     """Write the network's file, quantised with --int8."""
-    path = folder / f"{NETWORK}.onnx"
-    proto = build(NETWORK, size=(options.size, options.size), width=options.width)
+    path = folder / f"{options.network}.onnx"
+    proto = build(options.network, size=(options.size, options.size), width=options.width)
     path.write_bytes(proto.SerializeToString())
     if not options.int8:
         return path
     quantize: Any = import_module("npu_tools.commands.quantize")
-    data, out = folder / "data.npz", folder / f"{NETWORK}_int8.onnx"
+    data, out = folder / "data.npz", folder / f"{options.network}_int8.onnx"
     np.savez(data, image=image)
     if quantize.main([str(path), "--calibrate", str(data), "-o", str(out)]):
         sys.exit(1)
@@ -160,13 +177,14 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("zero_block_networks.py", description="Zero blocks saved.")
     parser.add_argument(
         "--thresholds",
-        type=lambda text: sorted(map(float, text.split(","))),
+        type=lambda text: sorted(map(float, filter(None, text.split(",")))),
         default=[0.1, 0.5, 1.0],
         metavar="T[,T...]",
         help="default: 0.1,0.5,1",
     )
     parser.add_argument("--sram", type=int, default=256, metavar="KB", help="in bytes of int8")
     parser.add_argument("--int8", action="store_true", help="quantised, not float32")
+    parser.add_argument("--network", default="inception_v3", help="of examples/networks")
     parser.add_argument("--size", type=int, default=299, help="of the image")
     parser.add_argument("--width", type=float, default=1.0, help="a factor for all channels")
     return parser.parse_args()
@@ -183,7 +201,7 @@ def main() -> int:
         folder = Path(place)
         model = model_file(folder, image, options)
         target = machine_file(folder, options.sram * KB * (1 if options.int8 else 4))
-        good = print_table(model, target, image, options.thresholds)
+        good = print_table(model, target, image, options.thresholds, int8=options.int8)
     size = f"{options.sram} KB of SRAM"
     kind = f"int8, {size}" if options.int8 else f"float32, the plan of int8 in {size}"
     print(f"\n{kind}; blocks of {BLOCK} x {BLOCK}; random weights, a photograph")

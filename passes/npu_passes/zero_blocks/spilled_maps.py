@@ -20,7 +20,6 @@ from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import (
     DequantizeOp,
-    PruneZeroBlocksOp,
     QuantizedAddOp,
     QuantizedAvgPool2dOp,
     QuantizedBinaryOp,
@@ -78,10 +77,19 @@ class SpilledMap:
 
     @property
     def last_writers(self) -> tuple[LayerOp, ...]:
-        """The writers whose tiles are stored as they are: without those that are pruned first."""
-        prunes = [op for op in self.writers if isinstance(op, PruneZeroBlocksOp)]
-        pruned = [root_of(op.output) for op in prunes]
-        return tuple(op for op in self.writers if op in prunes or root_of(op.output) not in pruned)
+        """The writers whose tiles are stored as they are.
+
+        Layers that work in place, such as additions and pruning, may follow another writer in the
+        block of the store. In a loop whose stores are one round late, they follow the store.
+        """
+        found: dict[LayerOp, None] = {}
+        for store in self.stores:
+            tile = root_of(store.source)
+            own = [op for op in self.writers if root_of(op.output) is tile]
+            beside = [op for op in own if op.parent is store.parent]
+            before = [op for op in beside if op.is_before_in_block(store)]
+            found.update(dict.fromkeys((before or beside)[-1:] or own))
+        return tuple(found)
 
     @property
     def zero(self) -> int:
