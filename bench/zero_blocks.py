@@ -188,7 +188,9 @@ def planar(case: Case, share: float, random: np.random.Generator) -> npt.NDArray
     widths = random.integers(1, 9, runs) * (random.random(runs) >= share)
     wide = 2 ** widths.repeat(RUN, axis=3)[..., : case.size]
     array = random.integers(0, wide)
-    array = np.where(random.random(case.shape) < 0.5, array, -(array // 2)) if case.is_signed else array
+    array = (
+        np.where(random.random(case.shape) < 0.5, array, -(array // 2)) if case.is_signed else array
+    )
     return (array + case.zero).astype(np.int8)
 
 

@@ -97,13 +97,13 @@ class StartOp(IRDLOperation):
       consists of whole blocks.
 
     With `planes` a block is a run of 16 elements (i8 or ui8) of a row; the last one of a row may be
-    shorter. The zero is 0 or 128 (-128). An element is d = element - zero, modulo 256. The planes of a run are the bits 0 of all
-    its d, the bits 1, and so on up to the highest bit that is set in any d. Its code in the index
-    is their number, from 0 for a run of zeros to 7. If these planes have as many bytes as the
-    elements or more, signed d become 2 d, or -2 d - 1 if d is negative, and the code is 8 more than
-    the number of planes. If that saves nothing either, the code is 8, and the elements move as they
-    are. A plane of n elements is ceil(n / 8) bytes. Planes take the first bytes of the run's place
-    in %map; the order of their bits is the engine's own.
+    shorter. The zero is 0 or 128 (-128). An element is d = element - zero, modulo 256. The planes
+    of a run are the bits 0 of all its d, the bits 1, and so on up to the highest bit that is set in
+    any d. Its code in the index is their number, from 0 for a run of zeros to 7. If these planes
+    have as many bytes as the elements or more, signed d become 2 d, or -2 d - 1 if d is negative,
+    and the code is 8 more than the number of planes. If that saves nothing either, the code is 8,
+    and the elements move as they are. A plane of n elements is ceil(n / 8) bytes. Planes take the
+    first bytes of the run's place in %map; the order of their bits is the engine's own.
 
     - The code of run (n, c, y, x) is the half byte ((n * C + c) * H + y) * columns + x of %index,
       where a row has `columns` runs; low halves come first.
@@ -200,7 +200,8 @@ def verify_blocks(op: StartOp) -> None:
     Raises: VerifyException if they do not fit the transfer.
     """
     if op.block is None or op.zero is None:
-        if op.block is not None or op.zero is not None or op.planes is not None or op.blocked:
+        given = (op.block, op.zero, op.planes, *op.blocked)
+        if any(each is not None for each in given):
             raise VerifyException("expected blocks, zero, a map and its index, or none of them")
         return
     if len(op.blocked) != 2:
@@ -217,20 +218,21 @@ def verify_blocks(op: StartOp) -> None:
         raise VerifyException(f"expected a part of a map of rank 4, got {part} of {whole}")
     if whole.element_type != part.element_type:
         raise VerifyException(f"expected a part of a map with its elements, got {part} of {whole}")
-    if op.planes is not None:
-        verify_planes(op.block.value.data, op.zero.value.data, part)
     needed = index_bytes(whole.get_shape(), op.block.value.data, planes=op.planes is not None)
     if index != MemRefType(i8, [needed], memory_space=index.memory_space):
         raise VerifyException(f"expected an index of {needed} bytes (i8), got {index}")
-    if op.zero.value.data and part.element_type not in (i8, UI8):
-        raise VerifyException(f"expected zero 0 for elements of type {part.element_type}")
+    verify_zero(op.zero.value.data, part, None if op.planes is None else op.block.value.data)
 
 
-def verify_planes(run: int, zero: int, part: MemRefType) -> None:
-    """Check the length of runs, the zero, and that the elements are bytes.
+def verify_zero(zero: int, part: MemRefType, run: int | None) -> None:
+    """Check the zero, and for bit planes the length of runs and that the elements are bytes.
 
-    Raises: VerifyException if bit planes cannot move so.
+    Raises: VerifyException if they do not fit the elements.
     """
+    if zero and part.element_type not in (i8, UI8):
+        raise VerifyException(f"expected zero 0 for elements of type {part.element_type}")
+    if run is None:
+        return
     if run != RUN:
         raise VerifyException(f"expected planes of {RUN} elements, got {run}")
     if part.element_type not in (i8, UI8):

@@ -15,9 +15,10 @@ and likewise for every read of the map; or, for a map of bytes,
 
     %s = dma.start %tile to %part channel 3 planes blocks 16 zero -128 of %map, %map_index : ...
 
-Each block or run keeps its place in the map, so any part of the map can be read. The buffer is as large as before: only bytes moved are saved. Only blocks that are
-entirely zero are left out (all bits of a float are 0, each byte is the zero point), and bit planes
-lose nothing, so results stay the same to the bit. `npu-prune-zero-blocks`, run before, makes more such blocks.
+Each block or run keeps its place in the map, so any part of the map can be read. The buffer is as
+large as before: only bytes moved are saved. Only blocks that are entirely zero are left out (all
+bits of a float are 0, each byte is the zero point), and bit planes lose nothing, so results stay
+the same to the bit. `npu-prune-zero-blocks`, run before, makes more zero blocks.
 
 A map moves as bit planes if `npu-measure-zero-blocks` has found that these are fewer bytes than the
 blocks that are not zero, each with its index (`npu.bit_planes`, `npu.zero_blocks`). Runs that a

@@ -121,9 +121,7 @@ class SpilledMap:
     def predicted_planes(self) -> float | None:
         """The expected bytes as bit planes for each byte; None if a writer has no such number."""
         middle = middle_of(memref_type(self.alloc.buffer)) or 0
-        return self.mean(
-            BIT_PLANES, lambda zero: plane_zero(zero, middle) == self.plane_zero, 1.0
-        )
+        return self.mean(BIT_PLANES, lambda zero: plane_zero(zero, middle) == self.plane_zero, 1.0)
 
     def mean(self, key: Key[float], fits: Callable[[int], bool], other: float) -> float | None:
         """The mean of the writers' numbers over their elements; None if one has no number.
@@ -147,7 +145,9 @@ def written_by(op: LayerOp) -> int:
 
 def middle_of(type_: Map) -> int | None:
     """The byte 128 as an element of a map: -128 or 128; None for elements other than bytes."""
-    return {i8: -128, dma.UI8: 128}.get(type_.element_type)
+    if type_.element_type not in BYTE_TYPES:
+        return None
+    return -128 if type_.element_type == i8 else 128
 
 
 def transfers(value: SSAValue) -> Iterator[tuple[SSAValue, dma.StartOp]]:

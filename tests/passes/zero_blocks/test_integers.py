@@ -1,4 +1,4 @@
-"""Pruning maps of bytes: a real threshold, on tensors and on the way off the chip, down to C."""
+"""Maps of bytes, pruned by a real threshold and as bit planes: on tensors, off the chip, in C."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 from helpers.c_harness import run_c
 from helpers.zero_blocks.spilled_network import LOOPS, OFFSETS, TILES, Array, inputs, lowered, moved
+from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
 from npu_dialect.npu import PruneZeroBlocksOp
 from npu_passes.emit.c import emit
@@ -66,6 +67,33 @@ def test_pruned_on_the_way(element: str, clamp: str) -> None:
     module = lowered(TILES, PRUNE, "npu-compress-spills", "npu-double-buffer", OFFSETS, text=text)
     got = run_function(module, None, arrays(), after)[-1]
     np.testing.assert_array_equal(got, want)
+    for each in parse_passes(available_passes(), LOOPS):
+        each.apply(context(), module)
+    (printed,) = run_c(
+        emit(module),
+        "net",
+        arrays(),
+        [want.shape],
+        output_types=[want.dtype.name],
+        counters=ran,
+    )
+    np.testing.assert_array_equal(printed, want)
+    assert ran == after
+
+
+def test_bit_planes() -> None:
+    """On tensors, in tiles with bit planes, and in C; interpreter and C move the same bytes."""
+    text = network("i8")
+    want = run_function(lowered(text=text), None, arrays())[-1]
+    plain, after, ran = Counters(), Counters(), Counters()
+    run_function(lowered(TILES, OFFSETS, text=text), None, arrays(), plain)
+    module = lowered(
+        TILES, "npu-compress-spills{code=planes}", "npu-double-buffer", OFFSETS, text=text
+    )
+    assert any(isinstance(op, StartOp) and op.planes is not None for op in module.walk())
+    got = run_function(module, None, arrays(), after)[-1]
+    np.testing.assert_array_equal(got, want)
+    assert moved(after) < moved(plain)
     for each in parse_passes(available_passes(), LOOPS):
         each.apply(context(), module)
     (printed,) = run_c(

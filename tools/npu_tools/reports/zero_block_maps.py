@@ -107,7 +107,6 @@ class BlockMap:
         first = moved_bytes(self.shape, self.block, self.element_bytes, self.kept_elements)
         return first + (self.samples - 1) * index_bytes(self.shape, self.block)
 
-
     @property
     def bytes_as_planes(self) -> int | None:
         """Bytes that one access to the map of each sample moves as bit planes, with the index."""

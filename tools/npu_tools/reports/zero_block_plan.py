@@ -10,8 +10,8 @@ gives the row
      "predicted_planes": null, ...}
 
 `bytes_before` is what all transfers of the map move in one inference without blocks.
-`bytes_at_most` is what they move in blocks if no block is zero, or no run has fewer planes: the same
-and the bytes of the index that they read and write, and the rest of runs that tiles cut.
+`bytes_at_most` is what they move in blocks if no block is zero, or no run has fewer planes: the
+same and the bytes of the index that they read and write, and the rest of runs that tiles cut.
 `index_bytes` is the size of the map's index. `code` is null for a map that moves as it is. What is
 predicted follows from `npu-measure-zero-blocks`: `predicted_planes` is the bytes that move as bit
 planes, with the index, for each byte of the map.
