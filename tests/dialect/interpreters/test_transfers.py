@@ -179,7 +179,7 @@ def test_arguments_with_gaps() -> None:
 def test_places_of_blocks_in_the_index() -> None:
     """A map [2, 3, 5, 9] has 2 x 3 blocks of 4 x 4 in each plane, numbered in memory order."""
     map = np.zeros((2, 3, 5, 9), np.int8)
-    blocks = Blocks(4, 0, map, np.zeros(5, np.uint8))
+    blocks = Blocks((4, 4), 0, map, np.zeros(5, np.uint8))
     assert blocks.bits(map).reshape(-1).tolist() == list(range(2 * 3 * 2 * 3))
     assert blocks.bits(map[1:, 2:, 4:, 4:]).reshape(-1).tolist() == [34, 35]
     assert blocks.bits(map[:1, 1:, :5, 3:5]).reshape(-1).tolist() == [6, 7, 9, 10, 12, 13, 15, 16]

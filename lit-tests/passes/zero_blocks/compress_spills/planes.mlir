@@ -97,11 +97,11 @@ func.func @floats(%tile: memref<1x1x4x32xf32, #npu.sram>) {
 // CHECK: dma.start %tile to %map channel 3 planes blocks 16 zero -128 of %map, %map_index
 func.func @again(%tile: memref<1x1x4x32xi8, #npu.sram>, %other: memref<1x1x4x32xi8, #npu.sram>) {
   %map = dram.alloc : memref<1x1x4x32xi8, #npu.dram>
-  npu.quantized_add ins(%other, %other : memref<1x1x4x32xi8, #npu.sram>, memref<1x1x4x32xi8, #npu.sram>) outs(%other : memref<1x1x4x32xi8, #npu.sram>) scales [1.0, 1.0, 1.0] zero_points [0, 0, 3] mode float {npu.zero_blocks = 0.5 : f64, npu.bit_planes = 0.1 : f64}
-  %r = dma.start %other to %map channel 3 : memref<1x1x4x32xi8, #npu.sram> to memref<1x1x4x32xi8, #npu.dram>
-  dma.wait %r
   npu.quantized_add ins(%tile, %tile : memref<1x1x4x32xi8, #npu.sram>, memref<1x1x4x32xi8, #npu.sram>) outs(%tile : memref<1x1x4x32xi8, #npu.sram>) scales [1.0, 1.0, 1.0] zero_points [0, 0, -128] mode float {npu.runs = 2 : i64, npu.zero_blocks = 0.1 : f64, npu.bit_planes = 0.6 : f64}
   %s = dma.start %tile to %map channel 3 : memref<1x1x4x32xi8, #npu.sram> to memref<1x1x4x32xi8, #npu.dram>
   dma.wait %s
+  npu.quantized_add ins(%other, %other : memref<1x1x4x32xi8, #npu.sram>, memref<1x1x4x32xi8, #npu.sram>) outs(%other : memref<1x1x4x32xi8, #npu.sram>) scales [1.0, 1.0, 1.0] zero_points [0, 0, 3] mode float {npu.zero_blocks = 0.5 : f64, npu.bit_planes = 0.1 : f64}
+  %r = dma.start %other to %map channel 3 : memref<1x1x4x32xi8, #npu.sram> to memref<1x1x4x32xi8, #npu.dram>
+  dma.wait %r
   func.return
 }
