@@ -81,6 +81,7 @@ def test_pruned_on_the_way(element: str, clamp: str) -> None:
     assert ran == after
 
 
+@pytest.mark.slow
 def test_bit_planes() -> None:
     """On tensors, in tiles with bit planes, and in C; interpreter and C move the same bytes."""
     text = network("i8")
