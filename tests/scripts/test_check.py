@@ -79,7 +79,7 @@ def test_pytest_report(check: ModuleType, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.slow
 def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     """pytest-xdist's workers send the names; with `-m ""` the slow tests run."""
-    for name in ("pyproject.toml", "tests/conftest.py"):
+    for name in ("pyproject.toml", "tests/conftest.py", "tests/long.txt"):
         (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "test_it.py").write_text(
         "import pytest\n@pytest.mark.slow\ndef test_long(): pass\ndef test_short(): pass\n"
@@ -104,7 +104,7 @@ def test_properties_have_fewer_examples_without_slow_tests(
     tmp_path: Path, more: tuple[str, ...], count: int
 ) -> None:
     """The number of examples is right even if several tests share the function."""
-    for name in ("pyproject.toml", "tests/conftest.py"):
+    for name in ("pyproject.toml", "tests/conftest.py", "tests/long.txt"):
         (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "test_it.py").write_text(
         "import pytest\n"
