@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.paths import LENET5
+from npu_dialect.machine import Machine
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.shared.files import write_files
 from npu_tools.verifying.emulators import EmulatorError, Result, run_on
@@ -72,8 +73,9 @@ def test_layers_of_lenet5(machine: str, tmp_path: Path) -> None:
     )
     found = counted.runs[0].layers
     assert abs(sum(found) - plain.instructions) <= 100
+    least = 0.25 if "mve" in Machine.load(machine).features else 1  # four products at once
     for layer, count in zip(layers, found, strict=True):
-        assert 1 <= count / layer.macs <= 300
+        assert least <= count / layer.macs <= 300
 
 
 def test_a_wrong_number_of_layers(fe310: str) -> None:
