@@ -13,7 +13,8 @@ The decision: which layers are fast, so that all constants take at most `npu.fla
 module, or the flash of the machine, and one inference takes the fewest instructions. Each layer is
 lowered in both forms, on a copy: that tells the bytes of its constants, and an estimate of its
 instructions. Layers with a working memory stay fast, as their kernel has no small form. If all
-layers can be fast, or the module says which form all layers have, nothing changes.
+layers can be fast, if no constant has integers, or if the module says which form all layers have,
+nothing changes.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from npu_dialect.attributes import FLASH, FLASH_BYTES, PLANNED_AS, RUNS
 from npu_dialect.npu import Conv2dOp
@@ -105,10 +107,18 @@ def has_scratch(layer: LayerOp) -> bool:
 def most_bytes(module: ModuleOp, layers: Sequence[LayerOp]) -> int:
     """Bytes that the constants of a program do not exceed, whatever form its layers have.
 
-    A byte becomes 16 bits, or a part of a table of as many bytes again.
+    A byte becomes 16 bits, or a part of a table of as many bytes again. 0 for a program without
+    constants of integers: its layers have one form.
     """
-    sizes = sum(map(bytes_of_global, walk_kind(module, memref.GlobalOp)))
-    return MOST * sizes + TABLE * len(layers)
+    found = list(walk_kind(module, memref.GlobalOp))
+    if not any(isinstance(element_of_global(op), IntegerType) for op in found):
+        return 0
+    return MOST * sum(map(bytes_of_global, found)) + TABLE * len(layers)
+
+
+def element_of_global(op: memref.GlobalOp) -> Attribute:
+    """The type of the elements of a constant."""
+    return cast(Map, op.type).get_element_type()
 
 
 def forms(
