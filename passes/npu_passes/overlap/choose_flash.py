@@ -39,7 +39,7 @@ from npu_passes.analysis.loop_work import Counter, UnknownWork
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.overlap.overlay_maps import alone, globals_of
-from npu_passes.support.refuse import RefusingPass
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.kernels.flash_plan import Offer, taken
 
 MOST = 4
@@ -61,7 +61,12 @@ class ChooseFlashPass(RefusingPass):
     flash."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Set `npu.flash` on the layers that are small."""
+        """Set `npu.flash` on the layers that are small.
+
+        Raises: PassFailedException if `bytes` is negative.
+        """
+        if self.bytes is not None and self.bytes < 0:
+            raise Refusal(f"expected bytes of at least 0, got {self.bytes}")
         budget = self.budget(op)
         if PLANNED_AS.is_on(op) or budget is None:
             return
