@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.c_harness import run_c, write_files
+from helpers.c_harness import write_files
 from helpers.dsp_program import OPS, Case, expected, program
 from helpers.emulated import require
 from helpers.parsing import emit_text
+from helpers.plain_c import computes
 from npu_dialect.dsp import DSP
 from npu_passes.emit.c.dsp_helpers import HELPERS
 from npu_tools.verifying.emulators import run_on
@@ -64,17 +65,7 @@ func.func @k(%m: memref<64xi8>, %y: memref<1xi32>) {{
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_plain_c_computes_what_numpy_does(language: str) -> None:
     case = Case.of(seed=1)
-    wanted = expected(case)
-    found = run_c(
-        emit_text(program(), "words"),
-        "words",
-        case.arrays,
-        [array.shape for array in wanted],
-        output_types=[array.dtype.name for array in wanted],
-        language=language,
-    )
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(one, other)
+    computes(program(), "words", case.arrays, expected(case), language)
 
 
 @pytest.mark.parametrize("machine", ["cortex-m4", "cortex-m0"])

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.c_harness import run_c, write_files
+from helpers.c_harness import write_files
 from helpers.emulated import require
 from helpers.mve_program import OUTPUTS, Case, expected, program, sizes
 from helpers.parsing import emit_text
+from helpers.plain_c import computes
 from npu_tools.verifying.emulators import run_on
 from npu_tools.verifying.emulators.build import compiler_of
 
@@ -23,17 +24,7 @@ NAMES = tuple(name for name, _, _ in sizes())[-len(OUTPUTS) :]
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_plain_c_computes_what_numpy_does(language: str) -> None:
     case = Case.of(seed=1)
-    wanted = expected(case)
-    found = run_c(
-        emit_text(program(), "vectors"),
-        "vectors",
-        case.arrays,
-        [array.shape for array in wanted],
-        output_types=[array.dtype.name for array in wanted],
-        language=language,
-    )
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(one, other)
+    computes(program(), "vectors", case.arrays, expected(case), language)
 
 
 def test_helium_computes_what_numpy_does(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,51 +11,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from helpers.c_harness import run_c
+from helpers.zero_blocks.builds import BUILDS, check, run
 from helpers.zero_blocks.planar import RAW, RUN, code_of, planar_bytes
-from helpers.zero_blocks.trips import Array, Trip, planar_trips, program, total
+from helpers.zero_blocks.trips import Trip, planar_trips, program
 from npu_dialect.dma import index_bytes
 from npu_dialect.interpreters import Counters, run_function
 from npu_dialect.interpreters.planes import codes, plane_bytes
-from npu_passes.emit.c import emit
 from npu_passes.emit.c.off_chip import runtime
 from npu_passes.support.block_runs import BlockRuns
 
-BUILDS = {
-    # The strict engine counts before it moves; the sanitizers check every byte.
-    "strict": ("c", True, ()),
-    "c++": ("c++", True, ()),
-    "plain": ("c", False, ("-UNPU_DMA_STRICT", "-O2")),
-    "small": ("c", False, ("-UNPU_DMA_STRICT", "-Os")),
-}
 FEW = settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-
-
-def check(cases: Sequence[Trip], results: Sequence[Array], counters: Counters) -> None:
-    """Check that the maps and their parts come back, and that the account has the same bytes."""
-    for number, trip in enumerate(cases):
-        whole, part = results[2 * number : 2 * number + 2]
-        np.testing.assert_array_equal(whole, trip.array())
-        np.testing.assert_array_equal(part, trip.part(trip.array()))
-    assert counters == total(cases)
-
-
-def run(cases: Sequence[Trip], build: str) -> tuple[list[Array], Counters]:
-    """The emitted C."""
-    language, sanitize, flags = BUILDS[build]
-    counters = Counters()
-    results = run_c(
-        emit(program(cases)),
-        "k",
-        [trip.array() for trip in cases],
-        [shape for trip in cases for shape in (trip.shape, trip.part_shape)],
-        output_types=[trip.dtype.name for trip in cases for _ in range(2)],
-        counters=counters,
-        language=language,
-        sanitize=sanitize,
-        flags=flags,
-    )
-    return results, counters
 
 
 @settings(max_examples=40, deadline=None)

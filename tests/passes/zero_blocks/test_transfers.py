@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from helpers.c_harness import run_c
-from helpers.zero_blocks.trips import Array, Trip, program, total, trips
+from helpers.zero_blocks.builds import check, run
+from helpers.zero_blocks.trips import Trip, program, trips
 from npu_dialect.interpreters import Counters, run_function
-from npu_passes.emit.c import emit
 
-BUILDS = {
-    # The strict engine poisons targets until the wait; the sanitizers check every byte.
-    "strict": ("c", True, ()),
-    "c++": ("c++", True, ()),
-    # The engine as shipped tests and moves blocks at once.
-    "plain": ("c", False, ("-UNPU_DMA_STRICT", "-O2")),
-}
+BUILDS = ("strict", "c++", "plain")
 WITHOUT_CXX = [pytest.param(b, marks=pytest.mark.slow) if b == "c++" else b for b in BUILDS]
 """One test compiles C++, the others only where slow tests run."""
 FEW = settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-
-
-def check(cases: Sequence[Trip], results: Sequence[Array], counters: Counters) -> None:
-    """Check that the maps and their parts come back, and that the formula gives the traffic."""
-    for number, trip in enumerate(cases):
-        whole, part = results[2 * number : 2 * number + 2]
-        np.testing.assert_array_equal(whole, trip.array())
-        np.testing.assert_array_equal(part, trip.part(trip.array()))
-    assert counters == total(cases)
 
 
 @settings(max_examples=25, deadline=None)
@@ -48,24 +30,6 @@ def test_minus_zero_is_moved() -> None:
     trip = Trip(array.shape, "f32", 2, 0, 0.0, (0, 0, 1, 1))
     whole, _ = run_function(program([trip]), None, [array])
     assert np.signbit(whole).all()
-
-
-def run(cases: Sequence[Trip], build: str) -> tuple[list[Array], Counters]:
-    """The emitted C."""
-    language, sanitize, flags = BUILDS[build]
-    counters = Counters()
-    results = run_c(
-        emit(program(cases)),
-        "k",
-        [trip.array() for trip in cases],
-        [shape for trip in cases for shape in (trip.shape, trip.part_shape)],
-        output_types=[trip.dtype.name for trip in cases for _ in range(2)],
-        counters=counters,
-        language=language,
-        sanitize=sanitize,
-        flags=flags,
-    )
-    return results, counters
 
 
 @pytest.mark.parametrize("build", ["strict", "plain"])
