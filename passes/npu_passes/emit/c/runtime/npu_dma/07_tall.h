@@ -76,6 +76,22 @@ NPU_DMA_APART int npu_dma_block(const npu_dma_job *job, unsigned char *to,
     return full;
 }
 
+/* Whether a block of constant `rows` and `bytes` is all zero. */
+NPU_DMA_WITHIN int npu_dma_is_empty(const unsigned char *from, size_t pitch, size_t rows,
+                                    size_t bytes, uint32_t zeros)
+{
+    if (bytes == 16 && npu_dma_word(from) != zeros) {
+        return 0; /* The first word of a long row often says so. */
+    }
+    NPU_DMA_UNROLLED
+    for (size_t row = 0; row < rows; ++row) {
+        if (!npu_dma_is_zero(from + row * pitch, bytes, zeros)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Move a block of constant `rows` and `bytes`, at most eight rows: code without loops. Rows of 16
  * bytes are aligned words, which some processors move with one instruction. */
 NPU_DMA_WITHIN int npu_dma_plain(unsigned char *to, const unsigned char *from, size_t step,
@@ -83,14 +99,7 @@ NPU_DMA_WITHIN int npu_dma_plain(unsigned char *to, const unsigned char *from, s
                                  int leaves, int full)
 {
     if (leaves) {
-        full = 0;
-        NPU_DMA_UNROLLED
-        for (size_t row = 0; row < rows; ++row) {
-            if (!npu_dma_is_zero(from + row * pitch, bytes, zeros)) {
-                full = 1;
-                break;
-            }
-        }
+        full = !npu_dma_is_empty(from, pitch, rows, bytes, zeros);
     }
     NPU_DMA_UNROLLED
     for (size_t row = 0; row < rows; ++row, to += step, from += pitch) {
