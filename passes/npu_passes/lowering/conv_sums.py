@@ -17,11 +17,30 @@ from npu_plans.kernels.conv_plan import Block, ConvPlan
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Columns of the input: the first one, and how many.
+
+    `places`: where the first tap of each output lies, from the first column on. It may lie beside
+    the columns, on padding, if some taps are cut.
+    """
+
+    first: Index
+    extent: int
+    places: list[int]
+    is_cut: bool
+
+    def cut(self, place: Index) -> bool:
+        """Whether a tap at some place lies on padding."""
+        return self.is_cut and isinstance(place, int) and not 0 <= place < self.extent
+
+
+@dataclass(frozen=True)
 class Patch:
     """A part of an input channel, and its elements that are loaded, by row and column."""
 
     window: SSAValue
     loaded: dict[tuple[int, int], SSAValue]
+    columns: Columns
 
 
 @dataclass(frozen=True)
@@ -57,11 +76,19 @@ class ConvSums:
         """Sums of an interior block, unrolled: convolution rows `row + r`, columns `column + c`.
 
         If the block is a pooling window, neighbours are the pool's `dilation` apart. The sums, and
-        their first values `starts`, are ordered by filter, then row, then column.
+        their first values `starts`, are ordered by filter, then row, then column. Padding may cut
+        kernel columns if the column is known; products with padding are left out.
         """
         b, plan = self.b, self.plan
-        row_taps, column_taps = self.first_taps(block)
+        row_taps, columns = self.first_taps(block)[0], self.columns_of(column, block)
+        if columns.extent == 0:
+            return list(starts)
         kernel = (1, 1, plan.rows.kernel, plan.columns.kernel)
+
+        def channels(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            for offset in range(step):
+                sums = one_channel(b.add(i, offset), sums)
+            return sums
 
         def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             patch = place.patch or self.patch(place, i, row, column, block)
@@ -69,21 +96,29 @@ class ConvSums:
                 b.window(self.op.weight, (b.add(place.filter, f), i, 0, 0), kernel, (2, 3), "taps")
                 for f in range(block.filters)
             ]
-            return self.one_patch(patch, taps, row_taps, column_taps, sums)
+            return self.one_patch(patch, taps, row_taps, columns.places, sums)
 
-        depth = shape_of(self.op.weight)[1]
-        return list(b.loop(0, depth, one_channel, starts, hint="ic", carry="acc"))
+        depth, step = shape_of(self.op.weight)[1], plan.channels
+        return list(b.loop(0, depth, channels, starts, step=step, hint="ic", carry="acc"))
 
     def first_taps(self, block: Block) -> tuple[list[int], list[int]]:
         """Rows and columns of a patch at which the first taps of a block's outputs lie."""
         plan = self.plan
-        steps = (
-            (plan.pool[0].dilation, plan.pool[1].dilation)
-            if plan.window_at_once and plan.pool
-            else (1, 1)
-        )
+        steps = (1, 1)
+        if plan.mode == "gather" and plan.pool:
+            steps = plan.pool[0].dilation, plan.pool[1].dilation
         rows = [r * steps[0] * plan.rows.stride for r in range(block.rows)]
         return rows, [c * steps[1] * plan.columns.stride for c in range(block.columns)]
+
+    def columns_of(self, column: Index, block: Block) -> Columns:
+        """The columns of the input that a block reads, without those that lie on padding."""
+        axis, places = self.plan.columns, self.first_taps(block)[1]
+        start, extent = window_start(self.b, axis, column, "ix"), places[-1] + axis.reach
+        if not isinstance(start, int) or (start >= 0 and start + extent <= axis.size):
+            return Columns(start, extent, places, is_cut=False)
+        first = max(start, 0)
+        extent = max(0, min(start + extent, axis.size) - first)
+        return Columns(first, extent, [start + each - first for each in places], is_cut=True)
 
     def patch(
         self,
@@ -97,17 +132,17 @@ class ConvSums:
     ) -> Patch:
         """The inputs of a block in a channel of the group; all are loaded now if `at_once`."""
         b, plan = self.b, self.plan
-        row_taps, column_taps = self.first_taps(block)
+        row_taps, columns = self.first_taps(block)[0], self.columns_of(column, block)
         y = window_start(b, plan.rows, row, "iy")
-        x = window_start(b, plan.columns, column, "ix")
-        sizes = (1, 1, row_taps[-1] + plan.rows.reach, column_taps[-1] + plan.columns.reach)
-        at = (place.image, b.add(place.channel, channel), y, x)
-        patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {})
+        sizes = (1, 1, row_taps[-1] + plan.rows.reach, columns.extent)
+        at = (place.image, b.add(place.channel, channel), y, columns.first)
+        patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {}, columns)
         if at_once:
             kernel = product(range(plan.rows.kernel), range(plan.columns.kernel))
-            for (ky, kx), top, left in product(kernel, row_taps, column_taps):
+            for (ky, kx), top, left in product(kernel, row_taps, columns.places):
                 tap = ky * plan.rows.dilation + top, kx * plan.columns.dilation + left
-                self.load_once(patch.window, tap, patch.loaded)
+                if not columns.cut(tap[1]):
+                    self.load_once(patch.window, tap, patch.loaded)
         return patch
 
     def one_patch(
@@ -145,9 +180,13 @@ class ConvSums:
         def one_tap(
             kx: Index, loaded: dict[tuple[int, int], SSAValue], sums: list[SSAValue]
         ) -> None:
-            weights = [self.operands.weight(b.load(tap, (ky, kx), "w")) for tap in taps]
             row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
+            if all(patch.columns.cut(b.add(column, x)) for x in places[1]):
+                return
+            weights = [self.operands.weight(b.load(tap, (ky, kx), "w")) for tap in taps]
             for position, (weight, y, x) in enumerate(product(weights, *places)):
+                if patch.columns.cut(b.add(column, x)):
+                    continue
                 value = self.load_once(patch.window, (b.add(row, y), b.add(column, x)), loaded)
                 sums[position] = b.mac(sums[position], value, weight)
 
@@ -172,16 +211,17 @@ class ConvSums:
         column: Index,
         block: Block,
     ) -> list[SSAValue]:
-        """As `block`, of a row in which padding cuts kernel rows, but no kernel columns."""
+        """As `block`, of a row in which padding cuts kernel rows."""
         b, plan = self.b, self.plan
-        rows, (_, column_taps) = tap_range(b, plan.rows, row), self.first_taps(block)
-        y, x = window_start(b, plan.rows, row, "iy"), window_start(b, plan.columns, column, "ix")
-        sizes = (1, 1, 1, column_taps[-1] + plan.columns.reach)
+        rows, columns = tap_range(b, plan.rows, row), self.columns_of(column, block)
+        if columns.extent == 0:
+            return list(starts)
+        y, sizes = window_start(b, plan.rows, row, "iy"), (1, 1, 1, columns.extent)
 
         def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             line = b.add(y, b.mul(ky, plan.rows.dilation))
-            at = (place.image, b.add(place.channel, i), line, x)
-            patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {})
+            at = (place.image, b.add(place.channel, i), line, columns.first)
+            patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {}, columns)
             taps = [
                 b.window(
                     self.op.weight,
@@ -192,7 +232,7 @@ class ConvSums:
                 )
                 for f in range(block.filters)
             ]
-            return self.row_of_taps(patch, taps, 0, ([0], column_taps), patch.loaded, sums)
+            return self.row_of_taps(patch, taps, 0, ([0], columns.places), patch.loaded, sums)
 
         def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return b.loop(*rows, lambda ky, s: one_row(i, ky, s), sums, hint="ky", carry="acc")

@@ -20,12 +20,12 @@ from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.conv_plans import plan_conv
 from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Patch
 from npu_passes.lowering.epilogue import Epilogue, Operands
+from npu_passes.lowering.gathered import Gather
 from npu_passes.lowering.pool_window import PoolWindow
 from npu_passes.lowering.scattered import Scatter
 from npu_passes.support.common import (
     LoopOptions,
     is_stored_by_rows,
-    tap_range,
     walk,
     walk_inner,
     walk_points,
@@ -34,7 +34,7 @@ from npu_passes.support.common import (
 )
 from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.conv_plan import Block, ConvPlan
+from npu_plans.kernels.conv_plan import Block, ConvPlan, Ends
 
 Sink: TypeAlias = Callable[[BlockOrigin, int, Index, Index, SSAValue], None]
 """Takes the value of a filter of a block at a row and column."""
@@ -85,15 +85,16 @@ class ConvLowering:
         def inner(place: BlockOrigin) -> None:
             place, biases = replace(place, rows_inside=True), self.biases(place)
             visits = [partial(visit, place, biases) for visit in (block, point)]
-            walk_inner(b, columns, self.width, row, *visits)
+            walk_inner(b, columns, self.width, row, *visits, self.ends)
 
         def outer(place: BlockOrigin) -> None:
             biases = self.biases(place)
             visit = partial(point, place, biases)
-            if self.edge is None or columns.empty:
+            if self.edge is None or (columns.empty and self.ends is None):
                 walk_points(b, 0, columns.total, row, visit)
             else:
-                walk_inner(b, columns, self.width, row, partial(self.edge, place, biases), visit)
+                edge = partial(self.edge, place, biases)
+                walk_inner(b, columns, self.width, row, edge, visit, self.ends)
 
         def all_filters(body: Callable[[BlockOrigin], None]) -> None:
             def one_group(group: Index) -> tuple[()]:
@@ -102,7 +103,8 @@ class ConvLowering:
 
             b.loop(0, self.op.group_count, lambda group, _: one_group(group), hint="g")
 
-        walk_row(b, rows, columns, row, lambda: all_filters(inner), lambda: all_filters(outer))
+        inside, outside = partial(all_filters, inner), partial(all_filters, outer)
+        walk_row(b, rows, columns, row, inside, outside, self.ends)
         return ()
 
     def one_group(self, image: Index, group: Index) -> tuple[()]:
@@ -142,9 +144,9 @@ class ConvLowering:
             return None
         place, block = BlockOrigin(image, group, 0), Block(1, 1, width)
         if plan.mode == "gather":
-            rows, columns = self.window.axes
-            row, column = window_start(b, rows, row, "cy"), window_start(b, columns, column, "cx")
-            block = plan.block
+            row = window_start(b, self.window.axes[0], row, "cy")
+            column, count = self.gather.window_columns(column)
+            block = replace(plan.block, columns=count)
         return self.sums.patch(place, 0, row, column, block, at_once=True)
 
     def each_block_of_filters(
@@ -184,8 +186,13 @@ class ConvLowering:
         They are called with (place, biases, row, column), the first also with a width.
         """
         if self.plan.mode == "gather":
-            return self.gather_block, self.gather_point
+            return self.gather.block, self.gather.point
         return partial(self.plain_block, self.sums.block, self.sink), self.plain_point
+
+    @property
+    def gather(self) -> Gather:
+        """What computes pooled outputs one after the other."""
+        return Gather(self.b, self.out, self.plan, self.sums, self.window, self.epilogue)
 
     @property
     def scatter(self) -> Scatter:
@@ -203,9 +210,16 @@ class ConvLowering:
 
         Without a loop over kernel rows, such a row is computed point by point.
         """
-        if self.plan.mode == "gather" or not self.has_edges:
+        if not self.has_edges or (self.plan.mode == "gather" and not self.plan.window_at_once):
             return None
+        if self.plan.mode == "gather":
+            return self.gather.edge
         return partial(self.plain_block, self.sums.edge, self.sink)
+
+    @property
+    def ends(self) -> Ends | None:
+        """The blocks at the ends of each row, if there are any."""
+        return None if self.edge is None else self.plan.ends
 
     def walk_grid(
         self,
@@ -219,7 +233,7 @@ class ConvLowering:
         `beside` computes those in rows of the interior.
         """
         spans = self.plan.span_rows, self.plan.span_columns
-        walk(self.b, *spans, self.width, block, point, edge, beside)
+        walk(self.b, *spans, self.width, block, point, edge, beside, self.ends)
 
     @property
     def width(self) -> int:
@@ -283,71 +297,6 @@ class ConvLowering:
         channel = self.b.add(place.filter, filter)
         at = (place.image, channel, row, column)
         store(self.b, self.epilogue(value, channel, at), self.out, at)
-
-    # -- gathering a pooling window ----------------------------------------------------------------
-
-    def gather_block(
-        self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index, _width: int
-    ) -> None:
-        """Compute one interior pooled output for each filter: no tap lies on padding."""
-        b, plan = self.b, self.plan
-        rows, columns = self.window.axes
-        y = window_start(b, rows, row, "cy")
-        x = window_start(b, columns, column, "cx")
-        size = rows.kernel * columns.kernel
-        if plan.window_at_once:
-            starts = [bias for bias in biases for _ in range(size)]
-            sums = self.sums.block(place, starts, y, x, plan.block)
-            for filter in range(plan.block.filters):
-                values = sums[filter * size : (filter + 1) * size]
-                self.put_pooled(place, filter, row, column, self.window.pooled(values))
-            return
-
-        def one_value(
-            filter: int, wy: Index, wx: Index, best: Sequence[SSAValue]
-        ) -> list[SSAValue]:
-            at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
-            at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            one = BlockOrigin(place.image, place.channel, b.add(place.filter, filter))
-            sums = self.sums.block(one, [biases[filter]], at_row, at_column, Block(1, 1, 1))
-            return [self.window.folded(best[0], sums[0])]
-
-        for filter in range(plan.block.filters):
-            best = self.window.run_over(
-                (0, rows.kernel), (0, columns.kernel), partial(one_value, filter)
-            )
-            self.put_pooled(place, filter, row, column, self.window.finished(best, row, column))
-
-    def gather_point(
-        self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index
-    ) -> None:
-        """Compute one pooled output at any place for each filter; padding is left out."""
-        b = self.b
-        rows, columns = self.window.axes
-        y, x = window_start(b, rows, row, "cy"), window_start(b, columns, column, "cx")
-        ranges = tap_range(b, rows, row), tap_range(b, columns, column)
-
-        def one_value(
-            filter: int, wy: Index, wx: Index, best: Sequence[SSAValue]
-        ) -> list[SSAValue]:
-            at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
-            at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            one = replace(place, filter=b.add(place.filter, filter))
-            (value,) = self.sums.points(one, [biases[filter]], at_row, at_column)
-            return [self.window.folded(best[0], value)]
-
-        for filter in range(self.plan.block.filters):
-            best = self.window.run_over(*ranges, partial(one_value, filter))
-            self.put_pooled(place, filter, row, column, self.window.finished(best, row, column))
-
-    def put_pooled(
-        self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
-    ) -> None:
-        """Store one pooled output; an average is activated already."""
-        channel = self.b.add(place.filter, filter)
-        if self.window.pool.is_max:
-            value = self.epilogue(value, channel)
-        store(self.b, value, self.out, (place.image, channel, row, column))
 
 
 def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:

@@ -1,4 +1,4 @@
-"""Lower fully connected layers to loops: up to 4 outputs share each load of the input."""
+"""Lower fully connected layers to loops: up to 6 outputs share each load of the input."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import divisor
 
-STRAIGHT = 32
-"""The most multiply-accumulates in one iteration of the inner loop."""
+STRAIGHT = {True: 64, False: 32}
+"""The most multiply-accumulates in one iteration of the inner loop, with an FPU for them or not."""
+MOST_OUTPUTS = {True: 6, False: 4}
+"""The most outputs at once: each needs a pointer to its weights, and integers a register more."""
 
 
 def lower_fully_connected(
@@ -24,9 +26,10 @@ def lower_fully_connected(
     """Build the loops of a fully connected layer."""
     images, depth = shape_of(op.input)
     features = shape_of(op.weight)[0]
-    block = divisor(features, max(1, min(4, options.registers // 8)))
+    floats = op.zero_points is None and options.registers > 0
+    block = divisor(features, max(1, min(MOST_OUTPUTS[floats], options.registers // 5)))
     operands, epilogue = Operands(b, op), Epilogue(b, op, out)
-    width = max(1, min(STRAIGHT // block, options.unroll // block, depth))
+    width = max(1, min(STRAIGHT[floats] // block, options.unroll // block, depth))
 
     def start(n: Index, o: Index) -> SSAValue:
         if op.accumulate is not None:

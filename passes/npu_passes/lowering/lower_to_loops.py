@@ -187,7 +187,7 @@ class LowerToLoopsPass(RefusingPass):
 
     registers: int | None = None
     """How many floats the core holds at once (0: no FPU). Default: the machine's, else 16."""
-    unroll: int = 256
+    unroll: int = 512
     """The most multiply-accumulates in straight-line code."""
     flash: Flash | None = None
     """`fast`: 8-bit weights may be stored as 16 bits to save instructions. `small`: they may not.

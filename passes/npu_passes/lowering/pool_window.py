@@ -43,13 +43,16 @@ class PoolWindow:
         body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
     ) -> SSAValue:
         """Build loops over a pooling window that carry the maximum or sum; returns the result."""
-        b = self.b
-        start = self.epilogue.lowest() if self.pool.is_max else b.real(0.0)
+        b, start = self.b, self.lowest()
 
         def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return b.loop(*columns, lambda wx, s: body(wy, wx, s), best, hint="wx")
 
         return b.loop(*rows, one_row, [start], hint="wy", carry="best")[0]
+
+    def lowest(self) -> SSAValue:
+        """The maximum or sum of nothing."""
+        return self.epilogue.lowest() if self.pool.is_max else self.b.real(0.0)
 
     def folded(self, best: SSAValue, value: SSAValue) -> SSAValue:
         """The maximum or sum so far, with one more convolution value.
@@ -67,8 +70,8 @@ class PoolWindow:
             return best
         return self.b.divf(best, self.count(row, column))
 
-    def pooled(self, values: Sequence[SSAValue]) -> SSAValue:
-        """The pooled value from all values of an interior window."""
+    def pooled(self, values: Sequence[SSAValue], row: Index, column: Index) -> SSAValue:
+        """The pooled value from all values of a window; if some are cut, the column is known."""
         b = self.b
         if not self.pool.is_max:
             values = [self.epilogue.step(value, 0) for value in values]
@@ -77,6 +80,9 @@ class PoolWindow:
             best = b.maxf(value, best, "best") if self.pool.is_max else b.addf(best, value, "total")
         if self.pool.is_max:
             return best
+        rows, columns = self.axes
+        if len(values) < rows.kernel * columns.kernel:
+            return b.divf(best, self.count(row, column))
         return b.divf(best, b.real(float(len(values))))
 
     def count(self, row: Index, column: Index) -> SSAValue:

@@ -57,7 +57,7 @@ class OverlayMapsPass(RefusingPass):
 
     registers: int | None = None
     """The option of npu-lower-to-loops, which must get the same."""
-    unroll: int = 256
+    unroll: int = 512
     """The option of npu-lower-to-loops, which must get the same."""
     flash: Flash | None = None
     """The option of npu-lower-to-loops, which must get the same."""

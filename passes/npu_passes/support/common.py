@@ -15,7 +15,7 @@ from npu_dialect.npu.pointwise import ActivationAttr
 from npu_dialect.windows import Axis
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_gapless, memref_type
 from npu_passes.support.symbols import TakenNames
-from npu_plans.kernels.conv_plan import Span
+from npu_plans.kernels.conv_plan import Ends, Span
 
 
 @dataclass(frozen=True)
@@ -91,29 +91,35 @@ def activate(b: LoopBuilder, value: SSAValue, activation: ActivationAttr | None)
     return value
 
 
+Visit = Callable[[Index, Index, int], None]
+"""Visits some outputs of a row: the row, the first column, the number of columns."""
+
+
 def walk(
     b: LoopBuilder,
     rows: Span,
     columns: Span,
     width: int,
-    block: Callable[[Index, Index, int], None],
+    block: Visit,
     point: Callable[[Index, Index], None],
-    edge: Callable[[Index, Index, int], None] | None = None,
+    edge: Visit | None = None,
     beside: Callable[[Index, Index], None] | None = None,
+    ends: Ends | None = None,
 ) -> None:
     """Visit all output positions: blocks of `width` columns in the interior, points at the border.
 
     The interior is `rows.low` to `rows.high` times `columns.low` to `columns.high`. `block` gets a
     row, its first column and its number of columns, which is smaller for the last block of a row.
     `edge` does the same in rows above and below the interior; without it, all are points there.
-    `beside` computes a point in a row of the interior.
+    `beside` computes a point in a row of the interior. With `ends`, the columns at both ends of a
+    row are blocks, too, which need an `edge`; their columns are known.
     """
 
     def outer(row: Index) -> None:
-        if edge is None or columns.empty:
+        if edge is None or (columns.empty and ends is None):
             walk_points(b, 0, columns.total, row, point)
         else:
-            walk_inner(b, columns, width, row, edge, point)
+            walk_inner(b, columns, width, row, edge, point, ends)
 
     def one_row(row: Index) -> tuple[()]:
         walk_row(
@@ -121,8 +127,9 @@ def walk(
             rows,
             columns,
             row,
-            lambda: walk_inner(b, columns, width, row, block, beside or point),
+            lambda: walk_inner(b, columns, width, row, block, beside or point, ends),
             lambda: outer(row),
+            ends,
         )
         return ()
 
@@ -136,6 +143,7 @@ def walk_row(
     row: Index,
     inner: Callable[[], None],
     outer: Callable[[], None],
+    ends: Ends | None = None,
 ) -> None:
     """Visit a row of outputs: `inner` if it crosses the interior, else `outer`."""
 
@@ -143,7 +151,7 @@ def walk_row(
         visit()
         return ()
 
-    if columns.empty or rows.empty:
+    if rows.empty or (columns.empty and ends is None):
         outer()
     elif rows.whole or isinstance(row, int):  # a known row is the only one
         inner()
@@ -157,21 +165,35 @@ def walk_inner(
     columns: Span,
     width: int,
     row: Index,
-    block: Callable[[Index, Index, int], None],
+    block: Visit,
     point: Callable[[Index, Index], None],
+    ends: Ends | None = None,
 ) -> None:
     """Visit a row of outputs that crosses the interior; see `walk`."""
-    walk_points(b, 0, columns.low, row, point)
-    even = (columns.high - columns.low) // width * width
+    if ends is None:
+        walk_points(b, 0, columns.low, row, point)
+        walk_blocks(b, columns.low, columns.high, width, row, block)
+        walk_points(b, columns.high, columns.total, row, point)
+        return
+    low, high = ends.middle(columns)
+    for column, count in ends.blocks(0, ends.left):
+        block(row, column, count)
+    walk_blocks(b, low, high, width, row, block)
+    for column, count in ends.blocks(high, ends.right):
+        block(row, column, count)
+
+
+def walk_blocks(b: LoopBuilder, low: int, high: int, width: int, row: Index, block: Visit) -> None:
+    """Visit the outputs of a row from column `low` up to `high` in blocks of `width` columns."""
+    even = (high - low) // width * width
 
     def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
         block(row, column, width)
         return ()
 
-    b.loop(columns.low, columns.low + even, body, step=width, hint="ox")
-    if columns.low + even < columns.high:
-        block(row, columns.low + even, columns.high - columns.low - even)
-    walk_points(b, columns.high, columns.total, row, point)
+    b.loop(low, low + even, body, step=width, hint="ox")
+    if low + even < high:
+        block(row, low + even, high - low - even)
 
 
 def walk_points(

@@ -7,6 +7,7 @@ with an unrolled kernel. The rest, the *border*, is computed point by point with
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate, product
 from typing import Literal
 
 from npu_dialect.windows import Axis
@@ -33,6 +34,26 @@ class Span:
     def empty(self) -> bool:
         """Whether everything is border."""
         return self.high <= self.low
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The blocks at both ends of a row, by their columns: taps of some outputs lie on padding.
+
+    `left` begins at the first column, and `right` ends at the last one. Between them is interior.
+    """
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+    def middle(self, columns: Span) -> tuple[int, int]:
+        """The half-open range of the columns between the ends."""
+        return sum(self.left), columns.total - sum(self.right)
+
+    @staticmethod
+    def blocks(column: int, widths: tuple[int, ...]) -> list[tuple[int, int]]:
+        """The first column of each block from `column` on, and its number of columns."""
+        return list(zip(accumulate(widths, initial=column), widths, strict=False))
 
 
 @dataclass(frozen=True)
@@ -73,7 +94,11 @@ class ConvPlan:
     span_rows: Span
     span_columns: Span
     block: Block
+    ends: Ends | None
+    """Blocks at the ends of each row. None if outputs there are computed one by one."""
     unroll: Unroll
+    channels: int
+    """Channels in one iteration of the loop over them, in the interior."""
     window_at_once: bool
     """Gathering only: whether the whole pooling window is one register block.
 
@@ -139,21 +164,86 @@ def widest_block(filters: int, span_columns: Span, kernel: int, registers: int) 
     """
     width = span_columns.high - span_columns.low
 
-    def work(columns: int, filters: int) -> int:
-        return columns + filters + columns * filters if columns else 0
-
     def row(block: Block) -> float:
         whole, rest = divmod(width, block.columns)
-        one = whole * work(block.columns, block.filters) + work(rest, block.filters)
-        return one / block.filters
+        one = whole * block_work(block.columns, block.filters)
+        return (one + (block_work(rest, block.filters) if rest else 0)) / block.filters
 
     blocks = [
         Block(each, 1, columns)
-        for each in range(2, MOST_FILTERS + 1)
+        for each in range(1, MOST_FILTERS + 1)
         for columns in range(1, min(width, MOST_COLUMNS) + 1)
         if filters % each == 0 and each * columns + columns + kernel - 1 + 1 <= registers - SPARE
     ]
     return min(blocks, key=lambda block: (row(block), block.sums), default=None)
+
+
+def window_block(
+    filters: int, window: tuple[int, int], kernel: tuple[int, int], registers: int, unroll: int
+) -> Block | None:
+    """The register block of a pooling window that has the most filters.
+
+    Its sums, the inputs of a row of taps for each row of the window, and a weight must fit into the
+    `registers`, and its straight-line code has at most `unroll` products. None if no block fits.
+    """
+    rows, columns = window
+    inputs, products = rows - 1 + columns + kernel[1] - 1, rows * columns * kernel[0] * kernel[1]
+    fitting = [
+        each
+        for each in range(1, MOST_FILTERS + 1)
+        if filters % each == 0
+        and each * rows * columns + inputs + 1 <= registers - SPARE
+        and each * products <= unroll
+    ]
+    return Block(max(fitting), rows, columns) if fitting else None
+
+
+FEW_PRODUCTS = 160
+"""Channels with fewer products than this share an iteration."""
+MOST_ENDS = 2
+"""The most blocks at one end of a row."""
+
+
+def choose_ends(columns: Span, width: int, filters: int) -> Ends | None:
+    """The blocks at both ends of a row, so that it takes the fewest loads and products.
+
+    Blocks have at most `width` columns, those between the ends too. None if there is no border, or
+    one of more than MOST_ENDS blocks.
+    """
+    if columns.whole:
+        return None
+    parts = [(blocks_of(columns.total, width), ())]
+    if not columns.empty:
+        most = min(MOST_ENDS * width, columns.total)
+        low, high = columns.low, columns.total - columns.high
+        left = range(low, most + 1) if low else range(1)
+        right = range(high, most + 1) if high else range(1)
+        parts += [
+            (blocks_of(first, width), blocks_of(last, width))
+            for first, last in product(left, right)
+            if first + last <= columns.total
+        ]
+
+    def work(ends: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[int, int]:
+        whole, rest = divmod(columns.total - sum(ends[0]) - sum(ends[1]), width)
+        loads = sum(block_work(each, filters) for each in (*ends[0], rest, *ends[1]) if each)
+        copies = len(ends[0]) + len(ends[1]) + (whole > 0) + (rest > 0)
+        return loads + whole * block_work(width, filters), copies
+
+    found = [each for each in parts if max(map(len, each)) <= MOST_ENDS]
+    best = min(found, key=work, default=None)
+    return None if best is None else Ends(*best)
+
+
+def blocks_of(count: int, width: int) -> tuple[int, ...]:
+    """Some columns in blocks of at most `width`."""
+    whole, rest = divmod(count, width)
+    return (width,) * whole + ((rest,) if rest else ())
+
+
+def block_work(columns: int, filters: int) -> int:
+    """Loads and products of a block for one tap."""
+    return columns + filters + columns * filters
 
 
 def choose_unroll(kernel: tuple[int, int], sums: int, limit: int) -> Unroll:
@@ -207,11 +297,20 @@ def plan(
         window if at_once else None,
         registers,
     )
-    if floats and not gathers:
-        wide = widest_block(filters, span_columns, columns.kernel, registers)
-        block = wide or block
     kernel = (rows.kernel, columns.kernel)
+    if floats and at_once and window is not None:
+        block = window_block(filters, window, kernel, registers, unroll) or block
+    elif floats and not gathers:
+        width = Span(0, span_columns.total, span_columns.total)
+        block = widest_block(filters, width, columns.kernel, registers) or block
     lines = choose_unroll(kernel, block.sums, unroll)
+    channels = 1
+    if floats and lines.rows and block.sums > 1:
+        products = block.sums * kernel[0] * kernel[1]
+        channels = divisor(depth, min(unroll, FEW_PRODUCTS) // products)
+    ends = None
+    if floats and lines.columns and block.sums > 1 and (at_once or not gathers):
+        ends = choose_ends(span_columns, 1 if gathers else block.columns, block.filters)
     return ConvPlan(
         rows,
         columns,
@@ -220,7 +319,9 @@ def plan(
         span_rows,
         span_columns,
         block,
+        ends,
         lines,
+        channels,
         window_at_once=at_once,
         filters_inside=depth == 1 and lines.rows and mode != "scatter" and filters > block.filters,
     )

@@ -59,6 +59,22 @@ def test_loops_mean_the_same(layer: LayerText, registers: int, unroll: int) -> N
     np.testing.assert_allclose(run(module, layer, 7), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["max_pool", "avg_pool", "avg_pool count_include_pad"])
+@pytest.mark.parametrize("registers", [0, 32])
+def test_windows_that_padding_cuts(kind: str, registers: int) -> None:
+    """The first and the last window of a row have one column on real input, two elements apart."""
+    name, *include = kind.split()
+    words = ["[2, 2] by [2, 2] padded [0, 1, 0, 1] dilated [1, 2]", *include]
+    clauses = f"strides [1, 1] pads [1, 1, 1, 1] then {name} {' '.join(words)} overlap recompute"
+    layer = layer_text("npu.conv2d", clauses, [(1, 2, 6, 9), (4, 2, 3, 3), (4,)], (1, 4, 3, 5))
+    ctx = context()
+    module = Parser(ctx, layer.text).parse_module()
+    module.verify()
+    expected = run(module.clone(), layer, 7)
+    LowerToLoopsPass(registers=registers).apply(ctx, module)
+    np.testing.assert_allclose(run(module, layer, 7), expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("clauses", "extent"),
     [

@@ -8,17 +8,21 @@ from hypothesis import strategies as st
 
 from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import (
+    MOST_ENDS,
     SPARE,
     Block,
+    Ends,
     Span,
     Unroll,
     choose_block,
+    choose_ends,
     choose_mode,
     choose_unroll,
     divisor,
     interior,
     plan,
     widest_block,
+    window_block,
 )
 
 AXES = st.builds(
@@ -94,15 +98,46 @@ def test_the_widest_block_fits_into_the_registers(
     if block is not None:
         assert block.sums + block.columns + kernel <= registers - SPARE
         assert filters % block.filters == 0
-        assert block.filters >= 2
         assert block.columns <= width
 
 
 def test_the_widest_block_leaves_no_short_rest() -> None:
-    """A row of five is one block, one of eight two; a filter of its own has none."""
+    """A row of five is one block, one of eight two; one filter of its own has more columns."""
     assert widest_block(64, Span(0, 5, 5), 1, 32) == Block(4, 1, 5)
     assert widest_block(64, Span(0, 8, 8), 3, 32) == Block(4, 1, 4)
-    assert widest_block(1, Span(0, 8, 8), 3, 32) is None
+    assert widest_block(1, Span(0, 12, 12), 3, 32) == Block(1, 1, 6)
+    assert widest_block(8, Span(0, 8, 8), 3, 4) is None
+
+
+@settings(max_examples=200)
+@given(AXES, st.integers(1, 6), st.integers(1, 6))
+def test_blocks_at_the_ends_hold_the_border(axis: Axis, width: int, filters: int) -> None:
+    """They are at most as wide as others, and what lies between them is interior."""
+    span = interior(axis, None)
+    ends = choose_ends(span, width, filters)
+    if ends is None:
+        border = span.total if span.empty else max(span.low, span.total - span.high)
+        assert span.whole or border > width * MOST_ENDS
+        return
+    low, high = ends.middle(span)
+    assert low == high or span.low <= low <= high <= span.high
+    assert all(1 <= each <= width for each in (*ends.left, *ends.right))
+    assert max(len(ends.left), len(ends.right)) <= MOST_ENDS
+    assert [first for first, _ in ends.blocks(high, ends.right)][:1] in ([], [high])
+
+
+def test_blocks_at_the_ends_leave_whole_blocks_between_them() -> None:
+    """Sixteen columns with one of padding on both sides are four blocks of four."""
+    assert choose_ends(Span(1, 15, 16), 4, 4) == Ends((4,), (4,))
+    assert choose_ends(Span(0, 8, 8), 4, 4) is None
+    assert choose_ends(Span(1, 2, 3), 3, 4) == Ends((3,), ())
+
+
+def test_a_pooling_window_has_as_many_filters_as_fit() -> None:
+    assert window_block(32, (2, 2), (5, 5), 32, 512) == Block(4, 2, 2)
+    assert window_block(32, (2, 2), (5, 5), 32, 256) == Block(2, 2, 2)
+    assert window_block(7, (2, 2), (3, 3), 32, 512) == Block(1, 2, 2)
+    assert window_block(8, (4, 8), (3, 3), 32, 512) is None
 
 
 def test_a_pooling_window_is_one_block() -> None:
