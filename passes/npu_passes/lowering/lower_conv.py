@@ -84,8 +84,8 @@ class ConvLowering:
 
         def inner(place: BlockOrigin) -> None:
             place, biases = replace(place, rows_inside=True), self.biases(place)
-            visits = [partial(visit, place, biases) for visit in (block, point)]
-            walk_inner(b, columns, self.width, row, *visits, self.ends)
+            inside, beside = (partial(visit, place, biases) for visit in (block, point))
+            walk_inner(b, columns, self.width, row, inside, beside, self.ends)
 
         def outer(place: BlockOrigin) -> None:
             biases = self.biases(place)
