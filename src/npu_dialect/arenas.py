@@ -53,6 +53,14 @@ def arena_bytes(function: Operation) -> int | None:
     return sum(arenas_of(function).values()) if has_arenas(function) else None
 
 
+def grow_arenas(function: Operation, ends: Mapping[str, int]) -> None:
+    """Let the arenas of a function, by the names of their memories, end at other bytes."""
+    if ARENA.is_on(function):
+        ARENA.set(function, ends.get(SINGLE, ARENA.get(function) or 0))
+        return
+    ARENAS.set(function, {**arenas_of(function), **ends})
+
+
 def set_arenas(function: Operation, sizes: Mapping[Attribute, int]) -> None:
     """Write the bytes of each arena, by the space of its buffers."""
     named = {space.memory: size for space, size in sizes.items() if isinstance(space, MemorySpace)}

@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 # The tables fill KEYS when they are imported.
 from npu_dialect import attributes as _attributes
+from npu_dialect import kept_attributes as _kept_attributes
 from npu_dialect import module_attributes as _module_attributes
 from npu_dialect import stream_attributes as _stream_attributes
 from npu_dialect import time_attributes as _time_attributes
@@ -37,7 +38,10 @@ programs have one, so its dialect is not loaded to recognise it."""
 PORTS = ("arg_attrs", "res_attrs")
 """The properties with the attributes of the arguments and results of a function."""
 
-TABLES = (_attributes, _module_attributes, _stream_attributes, _time_attributes)
+TABLES = (
+    *(_attributes, _kept_attributes, _module_attributes),
+    *(_stream_attributes, _time_attributes),
+)
 """The Python modules that define the keys."""
 
 
@@ -83,6 +87,7 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
     Place.TRANSFER: lambda op: isinstance(op, StartOp),
     Place.MICROCODE: lambda op: op.name == PROGRAM_OP,
     Place.ALLOCATION: is_allocation,
+    Place.CONSTANT: lambda op: isinstance(op, memref.GetGlobalOp),
     Place.ANY: lambda _: True,
 }
 

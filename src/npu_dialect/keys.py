@@ -42,6 +42,7 @@ class Place(StrEnum):
     TRANSFER = "dma.start"
     MICROCODE = "pl330.program"
     ALLOCATION = "allocation"
+    CONSTANT = "memref.get_global"
     ANY = "any op"
 
 

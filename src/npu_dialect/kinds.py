@@ -92,6 +92,11 @@ def _sizes(attribute: Attribute) -> dict[str, int] | None:
     return known if known and len(known) == len(sizes) else None
 
 
+def _place(attribute: Attribute) -> dict[str, int] | None:
+    found = _sizes(attribute)
+    return found if found is not None and len(found) == 1 else None
+
+
 def _same(attribute: Attribute) -> Any:
     return attribute
 
@@ -110,6 +115,9 @@ SIZES: Kind[dict[str, int]] = Kind(
     "a dictionary of integers of at least 0",
     _sizes,
     lambda value: DictionaryAttr({key: IntegerAttr(size, i64) for key, size in value.items()}),
+)
+PLACE: Kind[dict[str, int]] = Kind(
+    "a dictionary of one integer of at least 0", _place, SIZES.encode
 )
 RECORD: Kind[DictionaryAttr] = Kind("a dictionary", _record, _same)
 MACHINE: Kind[Attribute] = Kind("an #npu.target<...>", _machine, _same)

@@ -27,7 +27,7 @@ from npu_dialect.machine_values import (
     string,
     strings,
 )
-from npu_dialect.memories import Memory, memories_of, total
+from npu_dialect.memories import Memory, memories_of, reject_unreached, total
 
 TOOLCHAIN = "toolchain"
 """Name of the optional table of a machine's TOML file that says how to build C for it."""
@@ -199,11 +199,8 @@ class Machine:
                     f"expected {key} to be at most {most} on a PL-330 (dma_fifo_bytes), "
                     f"got {getattr(self, key)}"
                 )
-        if self.memories and self.dma_channels:
-            raise MachineError(
-                "expected one memory that is not read_only on a machine with dma_channels, got "
-                + ", ".join(each.name for each in self.memories)
-            )
+        if self.dma_channels:
+            reject_unreached(self.memory)
         if self.working_memory not in WORKING_MEMORY:
             raise MachineError(
                 f"expected working_memory to be {' or '.join(WORKING_MEMORY)}, "
@@ -215,6 +212,11 @@ class Machine:
         """The memories for buffers if the machine has several; empty if it has one."""
         writable = tuple(each for each in self.memory if not each.read_only)
         return writable if len(writable) > 1 else ()
+
+    @property
+    def stored(self) -> Memory | None:
+        """The memory from which constants are read: the first read-only one; None if unknown."""
+        return next((each for each in self.memory if each.read_only), None)
 
     def with_sram(self, sram_bytes: int) -> Machine:
         """The same machine with one memory for buffers, of another size."""

@@ -141,6 +141,25 @@ def memories_of(value: object) -> tuple[Memory, ...]:
     return found
 
 
+def reject_unreached(memories: Iterable[Memory]) -> None:
+    """Check the memories of a machine whose DMA engine moves all maps on chip.
+
+    Raises: MachineError unless there is at most one for maps, and the engine reaches it.
+    """
+    writable = [each for each in memories if not each.read_only]
+    if len(writable) > 1:
+        raise MachineError(
+            "expected one memory that is not read_only on a machine with dma_channels, got "
+            + ", ".join(each.name for each in writable)
+        )
+    for each in writable:
+        if not each.dma:
+            raise MachineError(
+                f"memory {each.name!r}: expected dma = true on a machine with dma_channels, as "
+                "its DMA engine moves maps there"
+            )
+
+
 def total(memories: Iterable[Memory], *, read_only: bool) -> int:
     """Bytes of all memories that can be written, or of all others."""
     return sum(each.bytes for each in memories if each.read_only == read_only)

@@ -7,12 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from helpers.paths import ROOT
-from npu_dialect import attributes, module_attributes, stream_attributes, time_attributes
+from npu_dialect import (
+    attributes,
+    kept_attributes,
+    module_attributes,
+    stream_attributes,
+    time_attributes,
+)
 from npu_dialect.keys import KEYS
 
 TABLES = {
     Path(module.__file__ or "")
-    for module in (attributes, module_attributes, stream_attributes, time_attributes)
+    for module in (
+        *(attributes, kept_attributes, module_attributes),
+        *(stream_attributes, time_attributes),
+    )
 }
 
 

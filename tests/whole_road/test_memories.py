@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from npu_tools.compiling.check import MeaningCheck, random_inputs
 from npu_tools.compiling.driver import Job, compile_model, prepare
 from npu_tools.compiling.plan_check import PlanCheck
 from npu_tools.importers.frontends import load
+from npu_tools.reports.report import Report
 from npu_tools.shared.files import write_files
 from npu_tools.verifying.emulators import EmulatorError, run_on
 from npu_tools.verifying.harness import built
@@ -203,3 +205,27 @@ def test_maps_in_external_ram(name: str, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
     figures = (f"{each.bytes:,} in `{each.memory}`".replace(",", " ") for each in report.arenas)
     assert f"| `{name}`, 224x224 | `esp32s3` | {', '.join(figures)} |" in page
+    job = Job(tmp_path / "net.onnx", "esp32s3", weights="bin", keep_constants=True)
+    row = kept_row(report, compile_model(job).report)
+    assert f"| `{name}`, 224x224 | `esp32s3` | {row} |" in page
+
+
+@pytest.mark.slow
+def test_constants_in_tightly_coupled_memory(tmp_path: Path) -> None:
+    """The float MobileNetV2 of the first row of the tables."""
+    graph = build("mobilenet_v2", size=(96, 96), width=0.35, classes=10)
+    (tmp_path / "net.onnx").write_bytes(graph.SerializeToString())
+    job = Job(tmp_path / "net.onnx", "stm32h743")
+    plain = compile_model(job).report
+    row = kept_row(plain, compile_model(replace(job, keep_constants=True)).report)
+    page = (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
+    assert f"| `mobilenet_v2`, as above | `stm32h743` | {row} |" in page
+
+
+def kept_row(plain: Report, kept: Report) -> str:
+    """The row of the table of constants that stay: cycles without and with copies, and bytes."""
+    cycles = [each.time["cycles"] for each in (plain, kept) if each.time is not None]
+    millions = (f"{each / 1e6:,.2f}".replace(",", " ") for each in cycles)
+    parts = sorted(kept.kept_constants, key=lambda each: each.bytes)
+    sizes = (f"{each.bytes:,} in `{each.memory}`".replace(",", " ") for each in parts)
+    return f"{' | '.join(millions)} | {', '.join(sizes)}"

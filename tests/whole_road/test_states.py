@@ -151,7 +151,7 @@ def test_a_state_that_is_lost_is_seen(
 ) -> None:
     text = "  (void)runs;\n  memset(arena, 0xA5, sizeof arena_memory);\n  net_reset(arena);"
 
-    def lost(name: str, report: Report) -> str:
+    def lost(name: str, report: Report, *, from_file: bool) -> str:
         return text
 
     monkeypatch.setattr("npu_tools.verifying.harness.poison_text", lost)

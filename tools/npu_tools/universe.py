@@ -57,6 +57,7 @@ PASSES = {
     "npu-integer-io": "npu_passes.graph.integer_io:IntegerIoPass",
     "npu-keep-state": "npu_passes.graph.keep_state:KeepStatePass",
     "npu-keep-parts": "npu_passes.spilling.keep_parts:KeepPartsPass",
+    "npu-keep-constants": "npu_passes.placing.keep_constants:KeepConstantsPass",
     "npu-lower-dma-to-pl330": "npu_passes.pl330.lower_dma_to_pl330:LowerDmaToPl330Pass",
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
     "npu-mark-work": "npu_passes.overlap.mark_work:MarkWorkPass",

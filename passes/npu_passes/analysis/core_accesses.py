@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import MemoryAllocEffect
@@ -63,43 +63,48 @@ def port_accesses(buffer: SSAValue) -> Accesses:
 
 def accesses_by(op: Operation) -> Iterator[tuple[SSAValue, Accesses]]:
     """The accesses of one op to its operands, in all of its runs."""
-    if isinstance(op, LayerOp):
-        yield from layer_accesses(op)
-        return
-    runs = runs_of(op)
+    runs = op.repetitions if isinstance(op, LayerOp) else runs_of(op)
+    for value, once in accesses_once(op):
+        yield value, Accesses(runs * once.read, runs * once.written)
+
+
+def accesses_once(op: Operation) -> Iterator[tuple[SSAValue, Accesses]]:
+    """The accesses of one op to its operands, in one run."""
     match op:
+        case LayerOp():
+            yield from layer_accesses(op)
         case memref.CopyOp():
-            size = runs * bytes_of(map_type(op.source))
+            size = bytes_of(map_type(op.source))
             yield op.source, Accesses(read=size)
             yield op.destination, Accesses(written=size)
-        case memref.LoadOp():
-            yield op.memref, Accesses(read=runs * element_bytes(map_type(op.memref)))
-        case memref.StoreOp():
-            yield op.memref, Accesses(written=runs * element_bytes(map_type(op.memref)))
+        case memref.LoadOp() | affine.LoadOp():
+            yield op.memref, Accesses(read=element_bytes(map_type(op.memref)))
+        case memref.StoreOp() | affine.StoreOp():
+            yield op.memref, Accesses(written=element_bytes(map_type(op.memref)))
         case _ if not op.regions:
             for value in (each for each in op.operands if is_buffer_type(each.type)):
-                size = runs * bytes_of(map_type(value))
+                size = bytes_of(map_type(value))
                 yield value, Accesses(size, size)
         case _:
             pass
 
 
 def layer_accesses(op: LayerOp) -> Iterator[tuple[SSAValue, Accesses]]:
-    """The accesses of a layer to its operands, in all of its runs."""
-    runs, scratch = op.repetitions, op.working_memory
+    """The accesses of a layer to its operands, in one run."""
+    scratch = op.working_memory
     products = op.macs() // filters_that_share(op)
     for value in op.inputs:
         type_ = map_type(value)
         size = bytes_of(type_)
         if scratch is None or value in op.parameter_inputs:
             size = max(size, products * element_bytes(type_))
-        yield value, Accesses(read=runs * size)
+        yield value, Accesses(read=size)
     if scratch is not None:
         type_ = map_type(scratch)
         size = max(bytes_of(type_), products * element_bytes(type_))
-        yield scratch, Accesses(runs * size, runs * bytes_of(type_))
+        yield scratch, Accesses(size, bytes_of(type_))
     again = bytes_of(op.output_type) if op.properties.get("accumulate") is not None else 0
-    yield op.output, Accesses(runs * again, runs * bytes_of(op.output_type))
+    yield op.output, Accesses(again, bytes_of(op.output_type))
 
 
 def filters_that_share(op: LayerOp) -> int:

@@ -6,13 +6,15 @@
     memref.store %zero, %row[%i]                    the bytes of an element, on chip
 
 Level of IR: layers on buffers, of any dialect that says how it computes (`computing.py`). A layer
-reads each of its operands once and writes its output once, as far as traffic on chip goes.
+reads each of its operands once and writes its output once, as far as traffic on chip goes. What it
+reads and writes in slower memories costs more: `slow_memories.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from fractions import Fraction
+from math import ceil, prod
 from typing import NamedTuple
 
 from xdsl.dialects import affine, arith, memref
@@ -34,6 +36,7 @@ from npu_dialect.dma import ReadsOp, StartOp, WorkOp, WritesOp
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, element_bytes, is_buffer_type
+from npu_passes.analysis.slow_memories import stall_of
 from npu_passes.analysis.views import root_of
 from npu_plans.time.rates import Rates, UnknownRate
 from npu_plans.transfers.runs import merged_runs
@@ -109,19 +112,36 @@ def static_bytes(type_: MemRefType[Attribute]) -> int:
 
 @dataclass(frozen=True)
 class Task:
-    """What an op does: multiply-accumulates of an element type, and bytes on chip."""
+    """What an op does: multiply-accumulates of an element type, and bytes on chip.
+
+    `stall`: the cycles for which slow memories keep the core waiting.
+    """
 
     bytes: int
     macs: int = 0
     element: str = ""
     is_layer: bool = False
+    stall: Fraction = Fraction()
 
     def cycles(self, rates: Rates) -> int:
         """How long it takes.
 
         Raises: UnknownRate as `Rates.work` does.
         """
-        return rates.work(self.macs, self.element, self.bytes)
+        return rates.work(self.macs, self.element, self.bytes) + self.waiting
+
+    @property
+    def waiting(self) -> int:
+        """The cycles of `stall`, rounded up."""
+        return ceil(self.stall)
+
+    def times(self, count: int) -> Task:
+        """The task of moving bytes that another one moves, `count` times."""
+        return Task(self.bytes * count, stall=self.stall * count)
+
+    def __add__(self, other: Task) -> Task:
+        """The task of moving the bytes of both."""
+        return Task(self.bytes + other.bytes, stall=self.stall + other.stall)
 
 
 def task_of(op: Operation, rates: Rates) -> Task | None:
@@ -133,18 +153,19 @@ def task_of(op: Operation, rates: Rates) -> Task | None:
         return task_of_layer(found, rates)
     if isinstance(op, memref.CopyOp):
         assert is_buffer_type(op.source.type)
-        return Task(2 * static_bytes(op.source.type))
+        return Task(2 * static_bytes(op.source.type), stall=stall_of(op, rates))
     if isinstance(op, ACCESSES):
-        return Task(bytes_of_access(op))
+        return task_of_access(op, rates)
     if isinstance(op, FREE) or is_free(op):
         return None
     raise NotTimed(f"nobody says how long {named(op)} takes")
 
 
-def bytes_of_access(op: memref.LoadOp | memref.StoreOp | affine.LoadOp | affine.StoreOp) -> int:
-    """Bytes that a load or a store moves on chip."""
+def task_of_access(op: Operation, rates: Rates) -> Task:
+    """What a load or a store moves on chip."""
+    assert isinstance(op, ACCESSES)
     assert is_buffer_type(op.memref.type)
-    return element_bytes(op.memref.type)
+    return Task(element_bytes(op.memref.type), stall=stall_of(op, rates))
 
 
 def is_free(op: Operation) -> bool:
@@ -176,7 +197,8 @@ def task_of_layer(found: Computation, rates: Rates) -> Task:
         raise NotTimed(f"{named(op)} works on #npu.dram, which only transfers reach")
     sizes = [static_bytes(each.type) for each in operands if is_buffer_type(each.type)]
     again = sizes[-1] if found.accumulates and sizes else 0
-    task = Task(sum(sizes) + again, macs_of(found), arithmetic_of(op), is_layer=True)
+    moved, stall = sum(sizes) + again, stall_of(op, rates)
+    task = Task(moved, macs_of(found), arithmetic_of(op), is_layer=True, stall=stall)
     try:
         task.cycles(rates)
     except UnknownRate as error:

@@ -33,12 +33,13 @@ from npu_passes.analysis.timed_ops import (
     ACCESSES,
     Moved,
     NotTimed,
-    bytes_of_access,
+    Task,
     is_free,
     is_off_chip,
     moved_between,
     moved_by,
     task_of,
+    task_of_access,
 )
 from npu_passes.analysis.timed_values import (
     Known,
@@ -167,19 +168,20 @@ class Reader:
         if task is None:
             return ()
         if not task.is_layer:
-            return (self.moving_on_chip(op, task.bytes),)
+            return (self.moving_on_chip(op, task),)
         name = LAYER.get(op) or f"{op.name} #{len(self.computing)}"
         self.computing.setdefault(name, op)
         self.works.setdefault(op, set()).add(task.cycles(self.rates))
         if task.macs:
             self.elements.setdefault(name, set()).add(task.element)
-        return (Work(task.cycles(self.rates), name, macs=task.macs, bytes=task.bytes),)
+        cycles = task.cycles(self.rates)
+        return (Work(cycles, name, True, task.macs, task.bytes, task.waiting),)
 
-    def moving_on_chip(self, op: Operation, moved: int) -> Work:
+    def moving_on_chip(self, op: Operation, task: Task) -> Work:
         """The work of reading and writing some bytes on chip."""
-        cycles = self.rates.work(0, "", moved)
+        cycles = task.cycles(self.rates)
         self.works.setdefault(op, set()).add(cycles)
-        return Work(cycles, self.owner(op), is_layer=False, bytes=moved)
+        return Work(cycles, self.owner(op), False, 0, task.bytes, task.waiting)
 
     def owner(self, op: Operation) -> str:
         """The name of the layer that an op moves data for."""
@@ -254,9 +256,9 @@ class Reader:
         """A loop."""
         trips = self.trips(op, values)
         if self.is_plain(op):
-            moved = self.plain_bytes(op, trips, values)
+            moved = self.plain_task(op, trips, values)
             step = self.moving_on_chip(op, moved)
-            return (step,) if moved else ()
+            return (step,) if moved.bytes else ()
         inits = op.iter_args if isinstance(op, scf.ForOp) else op.inits
         body, runs = op.body.block, list[Body]()
         index, *carried = body.args
@@ -304,9 +306,9 @@ class Reader:
             )
         return self.plain[op]
 
-    def plain_bytes(self, op: scf.ForOp | affine.ForOp, trips: range, values: Values) -> int:
-        """The bytes that a nest of loops moves on chip."""
-        body, total = op.body.block, 0
+    def plain_task(self, op: scf.ForOp | affine.ForOp, trips: range, values: Values) -> Task:
+        """What a nest of loops moves on chip."""
+        body, total = op.body.block, Task(0)
         alike = body.args[0] not in self.deciding
         for at in trips[:1] if alike else trips:
             self.left -= 1
@@ -314,14 +316,14 @@ class Reader:
                 raise NotTimed(f"more than {MOST_READ} ops run")
             inner: Values = {**values, body.args[0]: at}
             for each in body.ops:
-                total += self.plain_bytes_of(each, inner)
-        return total * len(trips) if alike else total
+                total += self.plain_task_of(each, inner)
+        return total.times(len(trips)) if alike else total
 
-    def plain_bytes_of(self, op: Operation, values: Values) -> int:
-        """The bytes that an op of such a nest moves."""
+    def plain_task_of(self, op: Operation, values: Values) -> Task:
+        """What an op of such a nest moves."""
         if isinstance(op, scf.ForOp | affine.ForOp):
-            return self.plain_bytes(op, self.trips(op, values), values)
-        return bytes_of_access(op) if isinstance(op, ACCESSES) else 0
+            return self.plain_task(op, self.trips(op, values), values)
+        return task_of_access(op, self.rates) if isinstance(op, ACCESSES) else Task(0)
 
     def scf_branch(self, op: scf.IfOp, values: Values) -> Body:
         """The side of a branch that is taken."""

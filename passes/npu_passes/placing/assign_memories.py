@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.kept_attributes import KEPT_IN
 from npu_dialect.machine import Machine
 from npu_dialect.memories import Memory
 from npu_dialect.npu.attributes import MemorySpace, SramSpace
@@ -37,6 +38,7 @@ from npu_passes.analysis.core_accesses import Accesses, accesses_of
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, in_space, on_chip_spaces, on_chip_values
 from npu_passes.analysis.views import aliases_of
+from npu_passes.placing.constant_costs import ReadConstant, read_constants, with_constants
 from npu_passes.placing.messages import columns, name_of, place_of, shape_text
 from npu_passes.support.refuse import DoesNotFit, RefusingPass, refuse
 from npu_plans.arena.fillings import Occupancy
@@ -47,11 +49,13 @@ from npu_plans.memories.problem import MemoryProblem, Room
 
 @dataclass(frozen=True)
 class AssignMemoriesPass(RefusingPass):
-    """Choose the memory of each on-chip buffer. Machines with one memory stay with `#npu.sram`.
+    """Choose the memory of each on-chip buffer. With one memory, they stay in `#npu.sram`.
 
     The cost of a buffer in a memory is the cycles of the core's accesses (`core_accesses.py`) at
     the rates of the memory. The plan with the fewest cycles is found with HiGHS; of equal ones, the
-    one with the fewest memories. A plan that does not fit is an error.
+    one with the fewest memories. A plan that does not fit is an error. With `constants`, a constant
+    of a layer may lie in a memory, too, all the time (`sram.kept_in`): the bytes that it takes then
+    are not for buffers. `npu-keep-constants` gives the constants of the final loops their places.
     """
 
     name = "npu-assign-memories"
@@ -62,21 +66,80 @@ class AssignMemoriesPass(RefusingPass):
     sharing: bool = True
     """Whether buffers that do not live together may share bytes; not so with
     `npu-assign-sram-offsets{strategy=none}`."""
+    constants: bool = False
+    """Whether constants may have copies in memories, for `npu-keep-constants`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan every function, then write the spaces."""
         machine = machine_of(op)
-        if machine is None or not machine.memories:
+        if machine is None:
             return
+        choose = several if machine.memories else beside_one_memory
         plans = [
-            (lifetimes, planned(lifetimes, problem_of(lifetimes, machine, self), machine))
+            choose(function, machine, self)
             for function in functions(op)
             if any(on_chip_values(function, SramSpace()))
-            for lifetimes in (readable(function, machine),)
         ]
-        for lifetimes, chosen in plans:
-            for buffer, memory in zip(lifetimes.buffers, chosen, strict=True):
-                move(buffer.value, MemorySpace.of(memory))
+        for plan in plans:
+            for value, memory in plan.buffers:
+                move(value, MemorySpace.of(memory))
+            for constant, memory in plan.constants:
+                for get in constant.gets:
+                    KEPT_IN.set(get, memory)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The memory of each buffer of a function, and of each constant that has a copy."""
+
+    buffers: tuple[tuple[SSAValue, str], ...] = ()
+    constants: tuple[tuple[ReadConstant, str], ...] = ()
+
+
+def several(function: Operation, machine: Machine, options: AssignMemoriesPass) -> Plan:
+    """The cheapest plan of a function in several memories, with constants if the options say so.
+
+    Raises: PassFailedException if the buffers do not fit into the memories.
+    """
+    lifetimes = readable(function, machine)
+    plain = problem_of(lifetimes, machine.memories, machine, options)
+    reject_homeless(lifetimes, plain, machine)
+    plan = keeping(lifetimes, plain, machine.memories, machine) if options.constants else None
+    if plan is not None:
+        return plan
+    values = [each.value for each in lifetimes.buffers]
+    return Plan(tuple(zip(values, planned(lifetimes, plain, machine), strict=True)))
+
+
+def beside_one_memory(function: Operation, machine: Machine, options: AssignMemoriesPass) -> Plan:
+    """The constants of a function that lie beside its buffers in the only memory."""
+    memories = tuple(each for each in machine.memory if not each.read_only)
+    if not options.constants or not memories or machine.dma_channels:
+        return Plan()
+    lifetimes = lifetimes_of(function, *on_chip_spaces(function))
+    plain = problem_of(lifetimes, memories, machine, options)
+    plan = keeping(lifetimes, plain, memories, machine)
+    return Plan() if plan is None else Plan(constants=plan.constants)
+
+
+def keeping(
+    lifetimes: Lifetimes, plain: MemoryProblem, memories: Sequence[Memory], machine: Machine
+) -> Plan | None:
+    """The cheapest plan of buffers and constants; None if there is none, or no rate of flash."""
+    stored = machine.stored
+    if stored is None:
+        return None
+    values = [each.value for each in lifetimes.buffers]
+    constants = read_constants(lifetimes.function)
+    whole = with_constants(plain, constants, memories, stored)
+    try:
+        places = decide(whole)
+    except (Overflow, PlanError):
+        return None
+    names = [whole.rooms[places[whole.unit_of[i]]].name for i in range(len(whole.costs))]
+    pairs = zip(constants, names[len(values) :], strict=True)
+    kept = tuple((each, name) for each, name in pairs if name != stored.name)
+    return Plan(tuple(zip(values, names)), kept)
 
 
 def readable(function: Operation, machine: Machine) -> Lifetimes:
@@ -108,11 +171,8 @@ def readable(function: Operation, machine: Machine) -> Lifetimes:
     return lifetimes
 
 
-def planned(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> list[str]:
-    """The name of the memory of each buffer.
-
-    Raises: PassFailedException if the buffers do not fit into the memories.
-    """
+def reject_homeless(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> None:
+    """Check that each buffer may lie somewhere. Raises: PassFailedException if one may not."""
     for index, costs in enumerate(problem.unit_costs):
         if all(cost is None for cost in costs):
             name = lifetimes.buffers[problem.units[index][0]].name
@@ -121,6 +181,13 @@ def planned(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> l
                 f"expected a memory of {machine.name} in which {name!r} may lie, got none: see the "
                 "option ports, and memories that buffers are in already",
             )
+
+
+def planned(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> list[str]:
+    """The name of the memory of each buffer.
+
+    Raises: PassFailedException if the buffers do not fit into the memories.
+    """
     try:
         places = decide(problem)
     except PlanError as error:
@@ -133,10 +200,12 @@ def planned(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> l
 
 
 def problem_of(
-    lifetimes: Lifetimes, machine: Machine, options: AssignMemoriesPass
+    lifetimes: Lifetimes,
+    memories: Sequence[Memory],
+    machine: Machine,
+    options: AssignMemoriesPass,
 ) -> MemoryProblem:
     """The buffers and memories as plain data."""
-    memories = machine.memories
     values = [each.value for each in lifetimes.buffers]
     accesses = accesses_of(lifetimes.function, values)
     return MemoryProblem(

@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import Any
 
 from npu_plans.memories.problem import MemoryProblem, Moment
+from npu_plans.memories.quiet import silent
 
 GAP = 1e-6
 """How far, as a share, the plan may be from the best one."""
@@ -139,13 +140,14 @@ class Program:
         """The memory of each unit; None if there is no solution."""
         optimize: Any = import_module("scipy.optimize")
         largest = max(self.costs, default=1.0) or 1.0
-        result = optimize.milp(
-            [cost / largest for cost in self.costs],
-            integrality=self.whole,
-            bounds=optimize.Bounds([0.0] * len(self.costs), self.most),
-            constraints=self.constraints(optimize),
-            options={"mip_rel_gap": GAP, "node_limit": NODES},
-        )
+        with silent():
+            result = optimize.milp(
+                [cost / largest for cost in self.costs],
+                integrality=self.whole,
+                bounds=optimize.Bounds([0.0] * len(self.costs), self.most),
+                constraints=self.constraints(optimize),
+                options={"mip_rel_gap": GAP, "node_limit": NODES},
+            )
         found: Sequence[float] | None = result.x
         if found is None:
             return None

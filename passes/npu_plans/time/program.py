@@ -21,6 +21,7 @@ class Work:
 
     `owner`: the layer that it is counted for. `is_layer`: false for work that is no layer, such as
     a copy of a row on chip. `macs`: multiply-accumulates. `bytes`: read and written on chip.
+    `stall`: those of the cycles for which slower memories keep the core waiting.
     """
 
     cycles: int
@@ -28,6 +29,7 @@ class Work:
     is_layer: bool = True
     macs: int = 0
     bytes: int = 0
+    stall: int = 0
 
 
 @dataclass(frozen=True)

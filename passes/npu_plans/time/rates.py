@@ -1,14 +1,15 @@
 """How long layers and transfers take on a machine, in cycles of its core.
 
-A layer takes as long as its arithmetic or its traffic on chip, whichever is longer. A transfer
-first takes a time for its start and for its address jumps, on its channel; then its data cross the
-bus, which all channels share.
+A layer takes as long as its arithmetic or its traffic on chip, whichever is longer, and then for as
+long as memories that are slower than the first one keep the core waiting. A transfer first takes a
+time for its start and for its address jumps, on its channel; then its data cross the bus, which all
+channels share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 
@@ -34,6 +35,12 @@ class Rates:
     jump: int = 0
     channels: int = 0
     clock_hz: int = 0
+    memories: Mapping[str, tuple[Fraction, Fraction]] = field(
+        default_factory=dict[str, tuple[Fraction, Fraction]]
+    )
+    """The bytes that the core reads and writes in a cycle in each memory of the machine's file."""
+    stored: str | None = None
+    """The memory of constants; None if the file does not name it."""
 
     @staticmethod
     def of(machine: Machine) -> Rates:
@@ -51,6 +58,11 @@ class Rates:
             machine.dma_jump_cycles,
             machine.dma_channels,
             machine.clock_hz,
+            {
+                each.name: (each.read_bytes_per_cycle, each.write_bytes_per_cycle)
+                for each in machine.memory
+            },
+            None if machine.stored is None else machine.stored.name,
         )
 
     def work(self, macs: int, element: str, on_chip_bytes: int) -> int:
@@ -66,6 +78,17 @@ class Rates:
         if element not in self.macs_per_cycle:
             raise UnknownRate(f"there is no macs_per_cycle for {element}")
         return max(ceil(macs / self.macs_per_cycle[element]), traffic)
+
+    def stall(self, memory: str, read: int, written: int) -> Fraction:
+        """The cycles by which bytes in a memory take longer than at `sram_bytes_per_cycle`.
+
+        A memory that is faster, or that the machine's file does not name, takes no cycle more.
+        """
+        if memory not in self.memories:
+            return Fraction()
+        usual = 1 / self.sram_bytes_per_cycle
+        each = (max(Fraction(), 1 / rate - usual) for rate in self.memories[memory])
+        return sum((size * cycles for size, cycles in zip((read, written), each)), Fraction())
 
     def latency(self, runs: int) -> int:
         """Cycles before the first byte of a transfer of some contiguous runs."""

@@ -30,7 +30,7 @@ class Cycles:
     moved in `transfers`. Of a transfer that the core waits for during a share of its own cycles,
     that share of its bytes counts as `exposed_bytes`, rounded down. The bytes of transfers between
     whose start and wait no layer runs are `bare_bytes`. The core does `macs` multiply-accumulates,
-    and reads and writes `on_chip_bytes`.
+    and reads and writes `on_chip_bytes`. For `stall` of its cycles slower memories keep it waiting.
     """
 
     compute: int = 0
@@ -43,6 +43,7 @@ class Cycles:
     bare_bytes: int = 0
     macs: int = 0
     on_chip_bytes: int = 0
+    stall: int = 0
 
     @property
     def total(self) -> int:
@@ -131,7 +132,9 @@ class Core:
     def work(self, step: Work) -> None:
         """Compute."""
         self.clock.work(step.cycles)
-        done = Cycles(compute=step.cycles, macs=step.macs, on_chip_bytes=step.bytes)
+        done = Cycles(
+            compute=step.cycles, macs=step.macs, on_chip_bytes=step.bytes, stall=step.stall
+        )
         add(self.ledger, step.owner, done)
         if step.is_layer:
             self.flights = {

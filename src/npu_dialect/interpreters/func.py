@@ -30,8 +30,10 @@ from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.interpreters.dma import all_done
 from npu_dialect.interpreters.dram import blocks
+from npu_dialect.interpreters.kept import kept
 from npu_dialect.interpreters.sram import arena_of, arenas, arenas_in, block, placed
 from npu_dialect.interpreters.values import Array
+from npu_dialect.kept_attributes import READY
 
 
 @register_impls
@@ -68,8 +70,9 @@ class FuncFunctions(InterpreterFunctions):
         ):
             if not sizes:
                 return interpreter.run_ssacfg_region(op.body, args, name)
-            placed_args = move_in(op, args, arenas(interpreter)[-1])
-            results = interpreter.run_ssacfg_region(op.body, placed_args, name)
+            with kept(interpreter, arenas(interpreter)[-1], READY.get(op)):
+                placed_args = move_in(op, args, arenas(interpreter)[-1])
+                results = interpreter.run_ssacfg_region(op.body, placed_args, name)
             move_out(op, placed_args, args)
             return results
 

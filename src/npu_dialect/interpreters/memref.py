@@ -11,7 +11,6 @@ from numpy.lib.stride_tricks import as_strided
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseIntOrFPElementsAttr,
     MemRefType,
 )
 from xdsl.interpreter import (
@@ -26,15 +25,16 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
 from npu_dialect.attributes import SRAM_OFFSET
-from npu_dialect.interpreters.sram import allocate
+from npu_dialect.interpreters.kept import view_of
+from npu_dialect.interpreters.sram import allocate, arenas
 from npu_dialect.interpreters.values import (
     Array,
-    dense_array,
     dtype_of,
-    poisoned,
+    global_buffer,
     spanned,
     static_shape,
 )
+from npu_dialect.kept_attributes import copy_of
 
 
 def load(buffer: Array, *indices: int) -> Any:
@@ -182,7 +182,10 @@ class MemrefFunctions(InterpreterFunctions):
     def run_get_global(
         self, interpreter: Interpreter, op: memref.GetGlobalOp, args: PythonValues
     ) -> PythonValues:
-        """The buffer of a global, the same for every use."""
+        """The buffer of a global, the same for every use, or its copy in the running arena."""
+        running = arenas(interpreter)
+        if running and (copied := copy_of(op)) is not None:
+            return (view_of(running[-1], copied, op.memref.type),)
         buffers: dict[str, Array] = interpreter.get_data(MemrefFunctions, "globals", dict)
         name = op.name_.string_value()
         if name not in buffers:
@@ -262,14 +265,6 @@ class MemrefFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """The address of the first element; it only serves to compare buffers."""
         return (args[0].ctypes.data,)
-
-
-def global_buffer(op: memref.GlobalOp) -> Array:
-    """A new buffer for a global; read-only if it is constant, poison if it has no value."""
-    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
-        return poisoned(op.type)
-    array = dense_array(op.initial_value)
-    return array if op.constant is not None else array.copy()
 
 
 def reshaped(buffer: Array, type_: MemRefType[Any]) -> Array:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float16Type,
@@ -96,6 +97,14 @@ def dense_array(attribute: DenseIntOrFPElementsAttr) -> Array:
     if flat.size != prod(shape):
         raise InterpretationError(f"expected {prod(shape)} elements, got {flat.size}")
     return flat.reshape(shape)
+
+
+def global_buffer(op: memref.GlobalOp) -> Array:
+    """A new buffer for a global; read-only if it is constant, poison if it has no value."""
+    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+        return poisoned(op.type)
+    array = dense_array(op.initial_value)
+    return array if op.constant is not None else array.copy()
 
 
 def poisoned(type_: MemRefType[Any] | TensorType[Any]) -> Array:

@@ -84,6 +84,17 @@ def test_sketches_only_where_all_is_in_the_arena() -> None:
         assert sketches(HEADER.replace(old, new)) == []
 
 
+def test_copies_are_made_first() -> None:
+    header = HEADER.replace(
+        "#define NET_WEIGHTS", "int net_init(void *arena);\n#define NET_WEIGHTS"
+    )
+    files = KINDS["arduino"](network_of({**FILES, "net.h": header}))
+    sketch = files["arduino/net/examples/net_once/net_once.ino"]
+    assert sketch.index("net_init(arena);") < sketch.index("net_run(input_0, output_1, arena);")
+    assert "net_init\tKEYWORD2" in files["arduino/net/keywords.txt"]
+    assert "copies of constants are kept" in files["arduino/net/library.properties"]
+
+
 def test_states_are_reset_first() -> None:
     state = "#define NET_H_OFFSET 32\n#define NET_H_ELEMENTS 4\nvoid net_reset(void *arena);\n"
     header = HEADER.replace("#define NET_WEIGHTS", state + "#define NET_WEIGHTS")

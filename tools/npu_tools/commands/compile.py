@@ -175,6 +175,11 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--weights-in-sram", type=natural, metavar="BYTES", help="SRAM for the most read weights")
     add(
+        "--keep-constants",
+        action="store_true",
+        help="copy constants that are read often to fast memory, once: ID_init makes the copies",
+    )
+    add(
         "--calibrate",
         type=Path,
         metavar="data.npz",
@@ -355,6 +360,7 @@ def job_of(options: argparse.Namespace) -> Job:
         objective=options.objective,
         weights=options.weights,
         weights_in_sram=options.weights_in_sram,
+        keep_constants=options.keep_constants,
         calibrate=options.calibrate,
         plan_as=options.plan_as,
         io=options.io,

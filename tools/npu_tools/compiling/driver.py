@@ -28,6 +28,7 @@ from npu_passes.pipelines import DEFAULT, PIPELINES, pipeline_for
 from npu_passes.support.refuse import RefusingPass
 from npu_tools.compiling.c_files import LONGEST_PREFIX, emit, is_name
 from npu_tools.compiling.clocked import Clocked, clocked_program, marked
+from npu_tools.compiling.kept import KEEP, keeping, with_kept
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.resuming import has_offsets, remaining
 from npu_tools.compiling.stops import DECIDE, SPLIT_TRANSFERS, IrDump, Measurements, Observer
@@ -83,6 +84,8 @@ class Job:
     strategy: str | None = None
     weights: Literal["auto", "c", "bin"] = "auto"
     weights_in_sram: int | None = None
+    keep_constants: bool = False
+    """Whether constants that are read often get copies in memories, made once."""
     calibrate: Path | None = None
     plan_as: str | None = None
     io: Literal["model", "int8"] = "model"
@@ -190,7 +193,7 @@ def take_the_road(job: Job) -> Compiled:
     report = measurements.report or report_of(module)  # raises: nothing was planned
     report = replace(report, stored_bytes=parameter_bytes(module))
     check_flash(report, machine, job.flash_bytes)
-    report = replace(report, memory=replace(report.memory, **baselines))
+    report = with_kept(replace(report, memory=replace(report.memory, **baselines)), module)
     has_microcode = any(op.name == PROGRAM_OP for op in walk(module))
     if has_microcode:
         from npu_tools.reports.microcode_report import microcode_of
@@ -217,6 +220,7 @@ def check_options(job: Job, whole: Sequence[ModulePass], passes: Sequence[Module
         "--overlap": FUSE if job.overlap is not None else None,
         "--strategy": ASSIGN_OFFSETS if job.strategy is not None else None,
         "--weights-in-sram": PLACE_WEIGHTS if job.weights_in_sram is not None else None,
+        "--keep-constants": KEEP if job.keep_constants else None,
         "--calibrate": MEASURE if job.calibrate is not None else None,
         "--plan-as": PLAN_AS if job.plan_as is not None else None,
         "--stream-input": STREAM_INPUT if job.stream_input else None,
@@ -317,6 +321,7 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         specs.insert(index_of(specs, BUFFERIZE), data)
     if job.stream_input:
         specs = streamed(specs)
+    specs = keeping(specs, machine) if job.keep_constants else specs
     specs = marked(specs) if job.clock and machine.dma_channels else specs
     if job.plan_as is not None:
         specs = planned_as(specs, job.plan_as)

@@ -77,7 +77,7 @@ def arduino_files(network: Network) -> dict[str, str]:
             name=network.name,
             calls=", ".join(f"{name}()" for name in network.functions),
             arenas=network.arenas,
-            kept="states are kept" if network.has_states else "nothing is kept",
+            kept=kept(network),
         ),
         f"{root}/keywords.txt": "".join(keywords(network)),
     }
@@ -87,6 +87,12 @@ def arduino_files(network: Network) -> dict[str, str]:
         name = f"{library[: LONGEST - 5]}_once"
         files[f"{root}/examples/{name}/{name}.ino"] = text
     return files
+
+
+def kept(network: Network) -> str:
+    """What stays between runs, in words."""
+    found = ["states"] * network.has_states + ["copies of constants"] * network.has_copies
+    return f"{' and '.join(found) or 'nothing'} {'are' if found else 'is'} kept"
 
 
 def library_name(name: str) -> str:
@@ -102,6 +108,8 @@ def keywords(network: Network) -> Iterator[str]:
         yield f"{name}\tKEYWORD2\n"
     if network.has_states:
         yield f"{network.name}_reset\tKEYWORD2\n"
+    if network.has_copies:
+        yield f"{network.name}_init\tKEYWORD2\n"
     pattern = rf"^#define ({network.name.upper()}_\w+) "
     for macro in re.findall(pattern, network.header, re.MULTILINE):
         yield f"{macro}\tLITERAL1\n"
@@ -133,7 +141,8 @@ def sketch(network: Network) -> str | None:
         upper=upper,
         pointers="\n".join(POINTER.format(**names) for _, names in arguments),
         fills="\n".join(FILL.format(**names) for is_input, names in arguments if is_input),
-        reset=f"  {network.name}_reset(arena);\n" if network.has_states else "",
+        reset=f"  {network.name}_init(arena);\n" * network.has_copies
+        + f"  {network.name}_reset(arena);\n" * network.has_states,
         arguments="".join(f"{names['name']}, " for _, names in arguments),
         prints="\n".join(PRINT.format(**names) for is_input, names in arguments if not is_input),
     )

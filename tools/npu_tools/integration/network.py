@@ -65,6 +65,11 @@ class Network:
         """Whether `ID_reset` must be called before the first run."""
         return f"void {self.name}_reset(" in self.header
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether `ID_init` must be called before the first run."""
+        return f"int {self.name}_init(" in self.header
+
     def macro(self, name: str) -> int:
         """The number of the macro `ID_NAME` in the header; 0 if there is none."""
         found = re.search(rf"^#define {self.name.upper()}_{name} (\d+)$", self.header, re.MULTILINE)

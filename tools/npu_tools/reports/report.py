@@ -47,6 +47,7 @@ from npu_plans.arena.problem import live_bound as bound_of
 from npu_plans.modules.traffic import Traffic
 from npu_tools.reports.arena_report import ArenaReport, arenas_in, memory_of
 from npu_tools.reports.instruction_report import Instructions
+from npu_tools.reports.kept_report import KeptReport
 from npu_tools.reports.off_chip import off_chip
 from npu_tools.shared.errors import UserError
 
@@ -119,6 +120,10 @@ class StateReport:
     memory: str | None = None
 
 
+OPTIONAL = ("states", "kept_constants", "elided_weights", "off_chip_at_most", "zero_blocks")
+"""The keys of report.json that are left out where there is nothing to say."""
+
+
 @dataclass(frozen=True)
 class Report:
     """The contents of report.json; sizes in bytes, shapes as in the model.
@@ -148,6 +153,8 @@ class Report:
     outputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     states: tuple[StateReport, ...] = ()
     """The states between runs, which are neither in `inputs` nor in `outputs`."""
+    kept_constants: tuple[KeptReport, ...] = ()
+    """The parts of the arenas that hold copies of constants, made before the first run."""
     off_chip_at_most: bool = False
     """Whether `off_chip` is an upper limit. Transfers in blocks reach it if no block is zero."""
     zero_blocks: tuple[Mapping[str, Any], ...] = ()
@@ -178,14 +185,9 @@ class Report:
             if len(self.instructions.layers) == len(self.layers):
                 for layer, number in zip(table["layers"], self.instructions.layers):
                     layer["instructions"] = number
-        if not self.states:
-            del table["states"]
-        if not self.elided_weights:
-            del table["elided_weights"]
-        if not self.off_chip_at_most:
-            del table["off_chip_at_most"]
-        if not self.zero_blocks:
-            del table["zero_blocks"]
+        for key in OPTIONAL:
+            if not table[key]:
+                del table[key]
         return table
 
 

@@ -89,6 +89,9 @@ def memory_rows(report: Report) -> Iterator[tuple[str, ...]]:
         yield what, number(size), number(None if size is None else size // element)
     for arena in report.arenas if len(report.arenas) > 1 else ():
         yield f"  of it in {arena.memory}, which has {arena.available}", number(arena.bytes), ""
+    for kept in report.kept_constants:
+        what = f"  of it copies of {len(kept.constants)} constants in {kept.memory}"
+        yield what, number(kept.bytes), ""
     if report.scratch_bytes:
         yield "scratch in the arena, at once", number(report.scratch_bytes), ""
     if report.states:

@@ -65,7 +65,7 @@ def time_of(module: ModuleOp, function: FuncOp) -> Row | None:
 
 
 def row_of(cycles: Cycles) -> Row:
-    """The numbers of a layer or of the whole run."""
+    """The numbers of a layer or of the whole run; `memory_cycles` if slower memories cost any."""
     return {
         "cycles": cycles.total,
         "compute_cycles": cycles.compute,
@@ -78,6 +78,7 @@ def row_of(cycles: Cycles) -> Row:
         "bare_bytes": cycles.bare_bytes,
         "on_chip_bytes": cycles.on_chip_bytes,
         "macs": cycles.macs,
+        **({"memory_cycles": cycles.stall} if cycles.stall else {}),
     }
 
 
@@ -131,8 +132,8 @@ def time_lines(time: Mapping[str, Any] | None, target: str | None) -> Iterator[s
         return
     total = time["cycles"]
     share = {
-        key: f"{100 * time[key] / max(1, total):.1f}"
-        for key in ("compute_cycles", "exposed_cycles")
+        key: f"{100 * time.get(key, 0) / max(1, total):.1f}"
+        for key in ("compute_cycles", "exposed_cycles", "memory_cycles")
     }
     rows = [
         (f"time on {target}", "cycles", "%"),
@@ -140,6 +141,9 @@ def time_lines(time: Mapping[str, Any] | None, target: str | None) -> Iterator[s
         ("waiting for transfers", str(time["exposed_cycles"]), share["exposed_cycles"]),
         ("all", str(total), "100.0"),
     ]
+    if "memory_cycles" in time:
+        slow = str(time["memory_cycles"]), share["memory_cycles"]
+        rows.insert(2, ("  of it for slower memories", *slow))
     if time["transfers"]:
         rows.append(("transfers, each alone", str(time["transfer_cycles"]), ""))
     yield from columns(rows, 1)

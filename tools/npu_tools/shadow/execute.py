@@ -6,7 +6,7 @@ with calls, transfers or allocations are run iteration by iteration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +16,7 @@ from npu_dialect import dma, dram
 from npu_dialect.arenas import arenas_of, memory_of_type
 from npu_dialect.arguments import argument_attributes, is_input, is_output
 from npu_dialect.attributes import ARENAS, DRAM_BYTES, LAYER, SRAM_OFFSET
+from npu_dialect.kept_attributes import copied_constants
 from npu_dialect.placed import PlacedAllocOp
 from npu_tools.shadow.builder import Builder, Outside, Sequential, is_buffer
 from npu_tools.shadow.faults import Fault, NotFollowed, Stop, name_of, place_of
@@ -249,6 +250,7 @@ class Execution(Values):
         off_chip = None if more is None else Memory("the off-chip memory", more)
         frame = Frame("", "", arenas, off_chip, [{}])
         self.frames.append(frame)
+        copies = self.copies_in(arenas)
         arguments = [each for each in function.body.block.args if is_buffer(each)]
         roles = [argument_attributes(each) for each in arguments]
         ends: list[End] = []
@@ -264,6 +266,21 @@ class Execution(Values):
         for role, end in zip(roles, ends, strict=True):
             if is_output(role):
                 self.hand_over(f"the end of @{name}", end)
+        for end in copies:
+            self.hand_over(f"the end of @{name}, for its next run", end)
+
+    def copies_in(self, arenas: Mapping[str, Memory]) -> Sequence[End]:
+        """Let the caller make the copies of constants in the arenas."""
+        ends: list[End] = []
+        for op, copied in copied_constants(self.module):
+            if copied not in self.copies:
+                memory = arenas.get(copied.memory)
+                place, layout = self.placed(op.memref, memory, copied.offset, place_of(op))
+                place.buffer.data = self.constant(op)[0].buffer.data
+                self.copies[copied] = place, layout
+                ends.append(End.of(place, layout))
+                self.fill(ends[-1])
+        return ends
 
     def fill(self, end: End) -> None:
         """Let the caller write an input."""

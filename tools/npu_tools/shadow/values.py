@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import SymbolTable
 
+from npu_dialect.kept_attributes import Copied, copy_of
 from npu_tools.shadow.faults import Fault, NotFollowed, name_of, place_of
 from npu_tools.shadow.memory import VIEWS, Layout, Memory, Part, buffer_bytes, subview, viewed
 from npu_tools.shadow.nest import Port
@@ -45,6 +46,7 @@ class Values:
         self.module, self.world = module, world
         self.frames: list[Frame] = []
         self.globals: dict[str, View] = {}
+        self.copies: dict[Copied, View] = {}
 
     @property
     def frame(self) -> Frame:
@@ -66,7 +68,8 @@ class Values:
             return None
         match op := value.op:
             case memref.GetGlobalOp():
-                return self.constant(op)
+                copied = copy_of(op)
+                return self.constant(op) if copied is None else self.copies[copied]
             case _ if isinstance(op, VIEWS):
                 return self.viewed(op)
             case memref.LoadOp():

@@ -340,7 +340,7 @@ def program_text(
         whole=whole_run(str(files[f"{name}.h"])),
         buffers="\n".join(buffers),
         **arena_parts(report),
-        poison=poison_text(name, report),
+        poison=poison_text(name, report, from_file=blob is not None),
         offsets=", ".join(f"{(layer.offset or 0) + layer.start}ul" for layer in report.layers),
         sizes=", ".join(f"{span_of(layer)}ul" for layer in report.layers),
         weights_bytes=len(blob or b""),

@@ -36,26 +36,32 @@ def blocks_of(report: Report) -> list[Block]:
     ]
 
 
-def poison_text(name: str, report: Report) -> str:
-    """C that fills the arenas, and the fences behind them, with 0xA5; states are reset or kept."""
+def poison_text(name: str, report: Report, *, from_file: bool = False) -> str:
+    """C that fills the arenas, and the fences behind them, with 0xA5.
+
+    States are reset before the first run, and copies of constants are made then; both are kept.
+    """
     blocks = blocks_of(report)
     first = [f"  memset({each.variable}, 0xA5, {each.bytes + FENCE});" for each in blocks]
-    if not report.states:
+    if not report.states and not report.kept_constants:
         return "\n".join(("  (void)runs;", *first))
     lines = "\n  ".join(first)
     arguments = ", ".join(each.variable for each in blocks)
-    reset = f"  if (!runs) {{\n  {lines}\n    {name}_reset({arguments});\n  }}"
+    calls = [f"    {name}_reset({arguments});"] if report.states else []
+    if report.kept_constants:
+        pointers = f"{arguments}, weights" if from_file else arguments
+        calls.append(f"    if ({name}_init({pointers})) exit(4);")
+    reset = "\n".join(("  if (!runs) {", f"  {lines}", *calls, "  }"))
     return "\n".join((reset, *(line for each in blocks for line in gaps_text(each, report))))
 
 
 def gaps_text(block: Block, report: Report) -> Iterator[str]:
-    """C that fills an arena and its fence, but for the states in it."""
-    states = sorted(
-        (state for state in report.states if state.memory in (None, block.memory)),
-        key=lambda state: state.offset,
-    )
-    starts = [0, *(state.offset + state.bytes for state in states)]
-    ends = [*(state.offset for state in states), block.bytes + FENCE]
+    """C that fills an arena and its fence, but for the states and copies in it."""
+    states = [(each.offset, each.bytes, each.memory) for each in report.states]
+    copies = [(each.offset, each.bytes, each.memory) for each in report.kept_constants]
+    kept = sorted(each for each in (*states, *copies) if each[2] in (None, block.memory))
+    starts = [0, *(offset + size for offset, size, _ in kept)]
+    ends = [*(offset for offset, _, _ in kept), block.bytes + FENCE]
     for start, end in zip(starts, ends, strict=True):
         if start < end:
             yield f"  memset({block.variable} + {start}, 0xA5, {end - start});"

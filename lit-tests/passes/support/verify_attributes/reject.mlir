@@ -52,3 +52,20 @@ func.func @right(%x : memref<4xf32, #npu.sram> {sram.input, sram.offset = 0 : i6
   "test.op"(%x) {npu.layer = "anybody's", test.double_bufer} : (memref<4xf32, #npu.sram>) -> ()
   func.return
 }
+
+// -----
+
+func.func @two_copies() {
+  %w = memref.get_global @w : memref<4xf32, #npu.flash> {sram.copy_at = {fast = 0 : i64, slow = 16 : i64}}
+  func.return
+}
+"memref.global"() <{sym_name = "w", type = memref<4xf32, #npu.flash>, initial_value = dense<1.0> : tensor<4xf32>, sym_visibility = "private", constant}> : () -> ()
+// CHECK: expected sram.copy_at to be a dictionary of one integer of at least 0, got
+
+// -----
+
+func.func @no_constant(%x : memref<4xf32, #npu.sram> {sram.input}) {
+  npu.relu ins(%x : memref<4xf32, #npu.sram>) outs(%x : memref<4xf32, #npu.sram>) {sram.kept_in = "fast"}
+  func.return
+}
+// CHECK: expected sram.kept_in on memref.get_global, got it on npu.relu

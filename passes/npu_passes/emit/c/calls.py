@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npu_dialect import dma, dram, dsp, mve, sram
 from npu_dialect.arenas import memory_of_type
 from npu_dialect.attributes import LAYER, VALUE
+from npu_dialect.kept_attributes import copy_of
 from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.walking import OpsByClass
 from npu_passes.analysis.views import root_of
@@ -37,6 +38,8 @@ class Effects:
     """Buffers (arguments, allocations) that it or a function that it calls writes."""
     arenas: frozenset[str]
     """The memories of its own allocations and of those of the functions that it calls."""
+    copies: frozenset[str]
+    """The memories of the copies of constants that it or a function that it calls reads."""
     weights: bool
     """Whether it reads weights by name, or calls a function that does."""
     dram: bool
@@ -185,6 +188,10 @@ def effects_of(
     """
     written: set[SSAValue] = set()
     used = {USE_OF[kind] for kind in ops.lists if kind in USE_OF}
+    read = [copy_of(op) for op in ops.of(memref.GetGlobalOp)]
+    copies = {each.memory for each in read if each is not None}
+    if None not in read:
+        used.discard("weights")
     placed = ops.of(sram.AllocOp, memref.AllocOp)
     arenas = {memory_of_type(op.results[0].type) for op in placed}
     for op in ops.of(*WRITERS):
@@ -201,6 +208,7 @@ def effects_of(
                 effects = known[callee]
                 used |= {each for each in USES if getattr(effects, each)}
                 arenas |= effects.arenas
+                copies |= effects.copies
                 written |= {
                     root_of(value)
                     for value, inner in zip(op.arguments, callee.body.block.args, strict=True)
@@ -213,4 +221,4 @@ def effects_of(
             name = root.owner.name_.string_value()
             raise PassFailedException(f"c: @{function.sym_name.data} writes the constant @{name}")
     flags = {each: each in used for each in USES}
-    return Effects(frozenset(written), frozenset(arenas), **flags)
+    return Effects(frozenset(written), frozenset(arenas), frozenset(copies), **flags)

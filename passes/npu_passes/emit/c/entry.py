@@ -13,6 +13,7 @@ from npu_dialect.attributes import ZERO_POINT
 from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.expr import Expr
 from npu_passes.emit.c.functions import body_of, prototype
+from npu_passes.emit.c.initial import print_ready
 from npu_passes.emit.c.memory import pointee
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.program import ALIGNMENT, Argument, Entry, Program
@@ -95,6 +96,7 @@ def print_checks(body: Body, entry: Entry) -> None:
         print_alignment(body, arena.name, arena.bytes)
     if program.uses_dma:
         print_alignment(body, "dram", program.dram_bytes)
+    print_ready(body)
     if program.where == "bin" and not (program.weights_bytes and function.needs_weights):
         body.line("(void)weights;")
 

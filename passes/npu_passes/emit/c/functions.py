@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
 from npu_dialect.attributes import LAYER, WHAT
+from npu_dialect.kept_attributes import copy_of
 from npu_dialect.walking import walk_kind
 from npu_passes.emit.c import carried
 from npu_passes.emit.c.body import WIDTH, Body, Pointer
@@ -107,7 +108,11 @@ def place_text(program: Program, value: SSAValue) -> str:
             return f"off-chip bytes {memory.begin} to {memory.end - 1}"
         case "weights":
             assert isinstance(memory.root.owner, memref.GetGlobalOp)
-            return f"weights {comment(memory.root.owner.name_.string_value())}"
+            symbol = comment(memory.root.owner.name_.string_value())
+            copied = copy_of(memory.root.owner)
+            if copied is None:
+                return f"weights {symbol}"
+            return f"the copy of {symbol} in {program.arena(copied.memory).where}"
         case "stack":
             return "on the stack"
         case "caller":

@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import f32
 from npu_dialect.arguments import Attributes, argument_attributes, is_streamed
 from npu_dialect.attributes import SCALE, ZERO_POINT
 from npu_passes.emit.c.entry import reset_signature, signature
+from npu_passes.emit.c.initial import init_signature
+from npu_passes.emit.c.kept import INIT
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.off_chip import PLANES, RUNTIME
 from npu_passes.emit.c.program import ALIGNMENT, Argument, Program
@@ -43,6 +45,18 @@ STATE_TEXT = """\
  * States stay in the arena from one run to the next, each at its OFFSET. Call
  * RESET before the first run, and where a new sequence begins: it sets them to zero.
  * All other bytes of the arena may change between runs.
+ */
+"""
+
+INIT_TEXT = """\
+/*
+ * Constants that are read often are read from copies in the arenas. Call INIT once
+ * before the first run: it makes the copies, which stay. Call it again after anything else has
+ * written to these arenas, and after a sleep that they do not survive. It returns 0 when the copies
+ * are made, 1 if a pointer is NULL, 2 if an arena is not aligned.
+ *
+ * A run that finds that INIT was not called does nothing and returns 3. It looks at one
+ * word in each arena, so it does not notice what overwrites copies.
  */
 """
 
@@ -141,6 +155,7 @@ def header(program: Program) -> str:
     parts += [argument_text(program, argument) for argument in program.arguments]
     parts += weights_text(program)
     parts += ['#ifdef __cplusplus\nextern "C" {\n#endif\n\n']
+    parts += init_text(program)
     parts += state_text(program)
     parts += [stream_text(program) if program.is_streamed else return_text(program)]
     parts += [*prototypes, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n"]
@@ -164,14 +179,26 @@ def memory_text(program: Program) -> Iterator[str]:
 def state_text(program: Program) -> Iterator[str]:
     """The prototype of the function that resets the states, if there are any."""
     if program.states:
-        yield of_memories(program, STATE_TEXT).replace("RESET", f"{program.prefix}_reset()")
+        text = of_memories(program, STATE_TEXT).replace("RESET", f"{program.prefix}_reset()")
+        others = "All other bytes" + " but copies of constants" * bool(program.kept.copies)
+        yield text.replace("All other bytes", others)
         yield f"{reset_signature(program)};\n\n"
 
 
+def init_text(program: Program) -> Iterator[str]:
+    """The prototype of the function that copies constants, if there are any."""
+    if program.kept.copies:
+        yield INIT_TEXT.replace("INIT", f"{program.prefix}_{INIT}()")
+        yield f"{init_signature(program)};\n\n"
+
+
 def of_states(program: Program, text: str) -> str:
-    """A comment about memory, as it is if the program has states."""
-    for plain, other in WITH_STATES * bool(program.states):
+    """A comment about memory, as it is if the program has states or copies of constants."""
+    for plain, other in WITH_STATES * bool(program.states or program.kept.copies):
         text = text.replace(plain, other)
+    if program.kept.copies:
+        copies = "copies of constants"
+        text = text.replace("states", f"states and {copies}" if program.states else copies)
     return text
 
 

@@ -14,10 +14,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dram, sram
+from npu_dialect.kept_attributes import Copied, copy_of
 from npu_passes.analysis.views import root_of
 from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.buffers import alloc_offset, memory_of
 from npu_passes.emit.c.expr import Expr, Linear, Rank, combined, scaled, sum_expr
+from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.types import is_contiguous, memref_of, shape_text, span_of, strides_of
 
 
@@ -134,7 +136,13 @@ def print_alloca(body: Body, op: memref.AllocaOp) -> None:
 
 
 def print_global(body: Body, op: memref.GetGlobalOp) -> None:
-    """Note the pointer of weights: the static array, or a printed pointer into the weights file."""
+    """Note the pointer of weights.
+
+    It is the static array, or a printed pointer into the weights file, or to a copy in an arena.
+    """
+    if (copied := copy_of(op)) is not None:
+        print_kept(body, op, copied)
+        return
     weights = body.program.weights[op.name_.string_value()]
     type_, name = memref_of(op.memref), weights.name
     if weights.macro is not None:
@@ -142,6 +150,17 @@ def print_global(body: Body, op: memref.GetGlobalOp) -> None:
         name = body.name_for(op.memref, "weights")
         address = f"parameters + {weights.macro}"
         body.line(f"{ctype} *const {name} = ({ctype} *)(const void *)({address});")
+    body.pointers[op.memref] = Pointer(name, type_.get_offset() or 0)
+
+
+def print_kept(body: Body, op: memref.GetGlobalOp, copied: Copied) -> None:
+    """Print the pointer to the copy of a constant in an arena."""
+    arena, type_ = body.program.arena(copied.memory), memref_of(op.memref)
+    ctype, name = f"const {pointee(body, op.memref)}", body.name_for(op.memref, "weights")
+    symbol = comment(op.name_.string_value())
+    body.line(f"/* the copy of {symbol}: {shape_text(type_)}, {arena.where} */")
+    address = f"{arena.pointer} + {copied.offset}"
+    body.line(f"{ctype} *const {name} = ({ctype} *)(const void *)({address});")
     body.pointers[op.memref] = Pointer(name, type_.get_offset() or 0)
 
 

@@ -23,6 +23,7 @@ from npu_passes.emit.c import off_chip
 from npu_passes.emit.c.arena import Arena, arenas, dram_size
 from npu_passes.emit.c.buffers import argument_offset
 from npu_passes.emit.c.calls import CallGraph, layers_of
+from npu_passes.emit.c.kept import INIT, Kept, kept_of
 from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
 from npu_passes.emit.c.types import CType, as_memref, bytes_of, index_type, largest_index
@@ -90,7 +91,7 @@ class Function:
     restrict: frozenset[int]
     """Indices of the arguments that are `restrict`."""
     memories: frozenset[str]
-    """The memories in which it, or a function that it calls, has allocations."""
+    """The memories in which it, or a function that it calls, has allocations, or reads copies."""
     needs_weights: bool
     needs_dram: bool
     needs_dma: bool
@@ -151,6 +152,8 @@ class Program:
     """The blocks of transfers in blocks, each with the name of its table."""
     uses_dma: bool
     """Whether there are transfers, or arguments off the chip."""
+    kept: Kept
+    """The copies of constants that stay in the arenas."""
     entries: tuple[Entry, ...]
     """The public functions: ID_run, or those of a program whose input arrives in rows."""
     weights: dict[str, Weights]
@@ -176,6 +179,8 @@ class Program:
         graph = CallGraph.of(module, public)
         if uses_dma := off_chip.uses_engine(public, graph):
             fixed |= {macros.dram_bytes, *off_chip.reserved_names(prefix)}
+        if (kept := kept_of(public, graph)).copies:
+            fixed.add(f"{prefix}_{INIT}")
         taken = local_names(uses_dma)
         blocks = arenas(public, graph, prefix, {*RESERVED, *taken})
         fixed |= {each.macro for each in blocks}
@@ -194,6 +199,7 @@ class Program:
             off_chip.shapes_of(graph, prefix, scope),
             off_chip.blocks_of(graph, prefix, scope),
             uses_dma,
+            kept,
             tuple(Entry(functions[op.sym_name.data], found) for op, found in arguments.items()),
             weights_of(module, graph, prefix, where, scope),
             functions,
@@ -363,7 +369,7 @@ def functions_of(
             f"{prefix}_{part_of(op)}" if op in public else scope.fresh(wanted),
             effects.written,
             graph.restricted(op),
-            effects.arenas,
+            effects.arenas | effects.copies,
             effects.weights and where == "bin",
             effects.dram,
             effects.dma,

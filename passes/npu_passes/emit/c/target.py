@@ -5,7 +5,8 @@
 `check` first reports everything that cannot be printed, in one error. Then there are two phases:
 `Program.of` decides names, order, constness and offsets, and the modules beside this one print
 them. The C is valid C99 and C++17, allocates nothing, has no writable globals, and only
-`PREFIX_run` is visible to a linker, and `PREFIX_reset` if there are states. If the input arrives in
+`PREFIX_run` is visible to a linker, and `PREFIX_reset` if there are states, and `PREFIX_init` if
+copies of constants stay in the arenas. If the input arrives in
 rows, there are `PREFIX_begin`, `PREFIX_push_rows` and `PREFIX_finish` in place of `PREFIX_run`.
 """
 
@@ -25,6 +26,7 @@ from npu_passes.emit.c.dead_code import remove_dead_code
 from npu_passes.emit.c.entry import public_function, reset_function
 from npu_passes.emit.c.functions import layer_function
 from npu_passes.emit.c.header import header
+from npu_passes.emit.c.initial import init_function
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.program import ALIGNMENT, Program
 from npu_passes.emit.c.unit import Unit
@@ -123,6 +125,7 @@ def source(program: Program) -> str:
     unit = Unit(program.index)
     layers = [layer_function(program, function, unit) for function in program.private]
     public = [public_function(program, entry, unit) for entry in program.entries]
+    public += [init_function(program, unit)] * bool(program.kept.copies)
     public += [reset_function(program, unit)] * bool(program.states)
     if weight_text.needs_math(program):
         unit.headers.add("math.h")

@@ -77,6 +77,8 @@ class Interface:
     arguments: tuple[Argument, ...]
     has_states: bool = False
     """Whether `prefix`_reset(arenas) must be called before the first run."""
+    has_copies: bool = False
+    """Whether `prefix`_init(arenas) must be called before the first run."""
     whole: str = ""
     """The C of `prefix`_run if the input arrives in rows: the program has none then."""
 
@@ -134,7 +136,8 @@ class Interface:
         ]
         has_states = f"void {prefix}_reset(" in text
         whole = "" if streamed is None else streamed.whole()
-        return Interface(prefix, arenas, tuple(arguments), has_states, whole)
+        has_copies = f"int {prefix}_init(" in text
+        return Interface(prefix, arenas, tuple(arguments), has_states, has_copies, whole)
 
 
 def _argument(

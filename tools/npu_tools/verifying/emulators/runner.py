@@ -159,6 +159,7 @@ def write_cases(interface: Interface, header: Path, cases: Sequence[Mapping[str,
         lines += ["static const void *rows;", interface.whole]
     arenas = ", ".join(interface.arenas)
     reset = f" {interface.prefix}_reset({arenas});" if interface.has_states else ""
+    reset += f" (void){interface.prefix}_init({arenas});" if interface.has_copies else ""
     lines.append(f"#define LOAD(number){reset}{loads}")
     lines.append(f"#define CALL() {interface.prefix}_run({pointers}{arenas})")
     lines.append(f"#define REPORT(){reports}")
