@@ -32,15 +32,16 @@ func.func @fused(%x : memref<1x1x32x32xf32>, %w : memref<6x1x5x5xf32>, %b : memr
 
 // -----
 
-// More channels: a loop over the channels carries the sums of a block of four columns.
+// More channels: a loop over the channels carries the sums of a block of four columns. With few
+// products a channel, several channels share an iteration.
 // CHECK-LABEL: func.func @channels
 // CHECK: scf.for %oy = %c0 to %c4
-// CHECK: scf.for %ic = %c0 to %c3 step %c1 iter_args(%acc{{.*}}
+// CHECK: scf.for %ic = %c0 to %c64 step %c16 iter_args(%acc{{.*}}
 // CHECK-COUNT-4: memref.store {{.*}}, %o
 // CHECK: func.return
 // SCALAR-LABEL: func.func @channels
-func.func @channels(%x : memref<1x3x4x4xf32>, %w : memref<2x3x1x1xf32>, %o : memref<1x2x4x4xf32>) {
-  npu.conv2d ins(%x, %w : memref<1x3x4x4xf32>, memref<2x3x1x1xf32>) outs(%o : memref<1x2x4x4xf32>)
+func.func @channels(%x : memref<1x64x4x4xf32>, %w : memref<2x64x1x1xf32>, %o : memref<1x2x4x4xf32>) {
+  npu.conv2d ins(%x, %w : memref<1x64x4x4xf32>, memref<2x64x1x1xf32>) outs(%o : memref<1x2x4x4xf32>)
   func.return
 }
 
@@ -66,21 +67,25 @@ func.func @accumulate(%x : memref<1x1x8x8xf32>, %w : memref<2x1x1x1xf32>, %o : m
 
 // -----
 
-// Padding: in the rows of the interior all taps are written out, also at the border columns. The rows above and below
-// have clipped ranges of kernel rows, in blocks of columns too.
+// Padding: in the rows of the interior all taps are written out, also in the blocks at both ends of a row, which leave
+// out the products with padding. The rows above and below have clipped ranges of kernel rows.
 // CHECK-LABEL: func.func @padded
 // CHECK: arith.cmpi ult
 // CHECK: scf.if
 // CHECK-NOT: scf.for %ky
+// CHECK: scf.for %ox
+// CHECK-NOT: scf.for %ky
 // CHECK: } else {
 // CHECK: scf.for %ky
+// CHECK: memref.subview %x[0, 0, {{.*}}, 0] [1, 1, 1, {{[2-4]}}]
 // CHECK: scf.for %ox
 // CHECK: scf.for %ky
-// CHECK: memref.subview %x[0, 0, {{.*}}] [1, 1, 1, {{[5-9]}}]
+// CHECK: memref.subview %x[0, 0, {{.*}}] [1, 1, 1, {{[3-5]}}]
+// CHECK: scf.for %ky
 // CHECK: func.return
 // SCALAR-LABEL: func.func @padded
-func.func @padded(%x : memref<1x1x8x8xf32>, %w : memref<2x1x3x3xf32>, %o : memref<1x2x8x8xf32>) {
-  npu.conv2d ins(%x, %w : memref<1x1x8x8xf32>, memref<2x1x3x3xf32>) outs(%o : memref<1x2x8x8xf32>) pads [1, 1, 1, 1]
+func.func @padded(%x : memref<1x1x8x20xf32>, %w : memref<2x1x3x3xf32>, %o : memref<1x2x8x20xf32>) {
+  npu.conv2d ins(%x, %w : memref<1x1x8x20xf32>, memref<2x1x3x3xf32>) outs(%o : memref<1x2x8x20xf32>) pads [1, 1, 1, 1]
   func.return
 }
 
