@@ -1,12 +1,13 @@
-"""Instructions of whole int8 networks of kinds that no kernel was tuned for, on a Cortex-M4.
+"""Instructions of whole int8 networks of kinds that no kernel was tuned for, beside CMSIS-NN's.
 
-    python bench/kinds.py [NAME ...] [--check]
+    python bench/kinds.py [NAME ...] [--target cortex-m55] [--check]
 
 MobileNetV2 and SqueezeNet are those of examples/networks, quantised with random images. The others
 are built here with random weights: inverted bottlenecks with large windows, groups and dilation,
 two images at once, filters that share a channel, and an autoencoder of vectors. Each is compiled
 with npu-compile, built with -O2 and -O3, and run on seeded random numbers; the build with fewer
-instructions counts. ROM is text and rodata. `--check` compares the outputs of those built here
+instructions counts. ROM is text and rodata. The figures of CMSIS-NN are those of peers.toml, also
+the better ones of -O2 and -O3. `--check` compares the outputs of those built here
 with onnxruntime's, which must be equal.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -28,7 +30,9 @@ from npu_tools.shared.text import columns
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent / "tests"))
 from helpers.networks.int8 import saved_int8
 
-TITLES = ("network", "MACs", "arena", "ROM", "instructions", "per MAC")
+PEERS = Path(__file__).with_name("peers.toml")
+TITLES = ("network", "MACs", "arena", "ROM", "instructions", "per MAC", "CMSIS-NN", "ours in %")
+TARGETS = ("cortex-m4", "cortex-m55")
 
 
 def bottlenecks() -> onnx.ModelProto:
@@ -118,27 +122,40 @@ EXACT = ("bottlenecks", "grouped", "batch", "multipliers", "autoencoder")
 """The networks that are built here of integers, whose results are those of onnxruntime."""
 
 
-def measured(name: str, *, check: bool) -> tuple[str, ...]:
+def recorded(name: str, target: str) -> int | None:
+    """The fewest instructions of CMSIS-NN for a network; None if they are not recorded."""
+    with PEERS.open("rb") as file:
+        kinds = tomllib.load(file)["kind"]
+    found = [each for each in kinds if (each["name"], each["target"]) == (name, target)]
+    return min((peer["instructions"] for each in found for peer in each["peers"]), default=None)
+
+
+def measured(name: str, target: str, *, check: bool) -> tuple[str, ...]:
     """The row of a network."""
     model = KINDS[name]()
-    found = run(model, DEFAULT, layers=False, io="model" if name in EXACT else "int8")
+    found = run(
+        model, DEFAULT, layers=False, io="model" if name in EXACT else "int8", target=target
+    )
     if check and name in EXACT:
         compare(model, found)
     macs = sum(layer.macs for layer in found.layers)
     count = found.best.runs[0].instructions
     rom = found.best.sizes.text + found.best.sizes.rodata
-    return name, *map(str, (macs, found.arena, rom, count)), f"{count / macs:.2f}"
+    peer = recorded(name, target)
+    against = ("-", "-") if peer is None else (str(peer), f"{100 * count / peer:.0f}")
+    return name, *map(str, (macs, found.arena, rom, count)), f"{count / macs:.2f}", *against
 
 
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("networks", nargs="*", default=list(KINDS), metavar="NAME")
+    parser.add_argument("--target", choices=TARGETS, default=TARGETS[0])
     parser.add_argument("--check", action="store_true", help="compare with onnxruntime")
     options = parser.parse_args()
     if unknown := set(options.networks) - set(KINDS):
         parser.error(f"no network {', '.join(sorted(unknown))}: expected {', '.join(KINDS)}")
-    rows = [measured(name, check=options.check) for name in options.networks]
+    rows = [measured(name, options.target, check=options.check) for name in options.networks]
     print("\n".join(columns([TITLES, *rows], 1)))
     return 0
 

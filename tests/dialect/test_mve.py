@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from xdsl.utils.exceptions import InterpretationError
 
-from helpers.mve_program import Case, expected, program
+from helpers.mve_meanings import Case
+from helpers.mve_program import expected, program
 from helpers.parsing import parse
 from npu_dialect.interpreters import run_function
 
@@ -39,3 +40,42 @@ def test_no_lane_outside_of_the_buffer(op: str, first: str, fine: tuple[int, int
     for index in (fine[0] - 1, fine[1] + 1):
         with pytest.raises(InterpretationError, match="outside a buffer of shape"):
             run_function(module, "k", [data, np.array(index)])
+
+
+def places_module(op: str) -> str:
+    """A function with an access of %x at %i plus the places of %p."""
+    return f"""
+    func.func @k(%x: memref<20xi8>, %i: index, %p: memref<8xi16>) {{
+      %zero = arith.constant 0 : index
+      %at = mve.load %p[%zero] : memref<8xi16> -> vector<8xi16>
+      {op} : memref<20xi8>
+      func.return
+    }}"""
+
+
+GATHER = "%r = mve.gather %x[%i] at %at reach 9"
+SCATTER = "mve.scatter %at, %x[%i] at %at reach 9"
+
+
+@pytest.mark.parametrize("op", [GATHER, SCATTER])
+def test_no_place_outside_of_the_reach(op: str) -> None:
+    data, near = np.zeros(20, np.int8), np.arange(1, 9, dtype=np.int16)
+    for index, places, message in (
+        (12, near, "outside a buffer of shape"),
+        (-1, near, "outside a buffer of shape"),
+        (3, near + 1, "place 9 is beyond the reach of 9"),
+        (3, near - 2, "place 65535 is beyond the reach of 9"),
+    ):
+        with pytest.raises(InterpretationError, match=message):
+            run_function(parse(places_module(op)), "k", [data, np.array(index), places])
+    for index in (0, 11):
+        run_function(parse(places_module(op)), "k", [data, np.array(index), near])
+        some = parse(places_module(f"{op} lanes 127"))
+        run_function(some, "k", [data, np.array(index), np.append(near[:7], np.int16(99))])
+
+
+def test_lanes_are_stored_at_different_places() -> None:
+    places = np.array([0, 1, 2, 3, 4, 5, 6, 6], np.int16)
+    module = parse(places_module(SCATTER))
+    with pytest.raises(InterpretationError, match="different places"):
+        run_function(module, "k", [np.zeros(20, np.int8), np.array(0), places])

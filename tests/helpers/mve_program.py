@@ -4,167 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from helpers.dsp_program import FLOATS
-from npu_dialect.interpreters.fused import fma
-
-Array: TypeAlias = NDArray[Any]
-
-COUNT = 60
-"""How many vectors each op computes: at index 0, 1, 2 and so on of its inputs."""
-SIZE = COUNT + 15
-"""The elements of an input."""
-
-KINDS: dict[str, Any] = {
-    "i8": np.int8,
-    "ui8": np.uint8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "f32": np.float32,
-}
-INPUTS = ("i8", "i8", "ui8", "i16", "i16", "i32", "i32", "f32", "f32", "f32")
-"""The element types of the inputs; each has the name `x` and its number."""
-OUTPUTS = ("i8", "i16", "i32", "f32", "i8", "ui8", "f32")
-"""The element types of the outputs: one for each type of vector, two for narrow stores, and one for
-stores with gaps."""
-LANES = {"i8": 16, "i16": 8, "i32": 4, "f32": 4}
-
-
-@dataclass(frozen=True)
-class Case:
-    """The inputs of the function."""
-
-    arrays: list[Array]
-
-    @staticmethod
-    def of(seed: int) -> Case:
-        """Random numbers of every size, and the ends of each type."""
-        random = np.random.default_rng(seed)
-        arrays: list[Array] = []
-        for kind in INPUTS:
-            if kind == "f32":
-                x = random.standard_normal(SIZE) * 10 ** random.uniform(-1, 10, SIZE)
-                if not any(array.dtype == np.float32 for array in arrays):
-                    usual = [each for each in FLOATS if each == 0 or not abs(each) < 1e-37]
-                    x[: len(usual)] = usual
-                arrays.append(x.astype(np.float32))
-                continue
-            ends = np.iinfo(KINDS[kind])
-            x = random.integers(ends.min, ends.max + 1, SIZE)
-            x[random.integers(0, SIZE, 20)] = random.choice([ends.min, ends.max, 0], 20)
-            arrays.append(x.astype(KINDS[kind]))
-        return Case(arrays)
-
-
-def rows(x: Array, lanes: int) -> Array:
-    """The lanes from each index on."""
-    return np.lib.stride_tricks.sliding_window_view(x, lanes)[:COUNT]
-
-
-def loaded(number: int, kind: str, first: int | None = None) -> Callable[[Case], Array]:
-    """Elements of an input as lanes of a type, zero from lane `first` on."""
-
-    def compute(case: Case) -> Array:
-        found = rows(case.arrays[number], LANES[kind]).astype(KINDS[kind])
-        if first is not None:
-            found[:, first:] = 0
-        return found
-
-    return compute
-
-
-def across(one: int, other: int, kind: str) -> Callable[[Case], Array]:
-    """x5 plus products of all lanes, in lane 0."""
-
-    def compute(case: Case) -> Array:
-        lanes = LANES[kind]
-        a, b = (rows(case.arrays[n], lanes).astype(object) for n in (one, other))
-        total = case.arrays[5][:COUNT].astype(object) + (a * b).sum(axis=1)
-        wrapped = np.array([(int(each) + 2**31) % 2**32 - 2**31 for each in total], np.int32)
-        return np.repeat(wrapped[:, None], 4, axis=1)
-
-    return compute
-
-
-def lanewise(kind: str, one: int, other: int, function: Any) -> Callable[[Case], Array]:
-    """A function of the lanes of two inputs."""
-
-    def compute(case: Case) -> Array:
-        with np.errstate(all="ignore"):
-            return function(*(rows(case.arrays[n], LANES[kind]) for n in (one, other)))
-
-    return compute
-
-
-def fused(case: Case) -> Array:
-    """x8 * x9 + x8, rounded once."""
-    a, b = (rows(case.arrays[n], 4) for n in (8, 9))
-    return fma(a, b, a)
-
-
-def with_one(kind: str, number: int) -> Callable[[Case], Array]:
-    """An input times x5, or x8 for floats, plus the input."""
-
-    def compute(case: Case) -> Array:
-        a = rows(case.arrays[number], LANES[kind])
-        if kind == "f32":
-            return fma(a, case.arrays[8][:COUNT, None], a)
-        low = case.arrays[5][:COUNT, None].astype(np.int64)
-        return (a.astype(np.int64) * low + a).astype(KINDS[kind])
-
-    return compute
-
-
-def chosen(name: str) -> Callable[[Case], Array]:
-    """Of x7 and x8 in each lane the greater or the smaller one; of numbers without order x8."""
-
-    def compute(case: Case) -> Array:
-        a, b = (rows(case.arrays[n], 4) for n in (7, 8))
-        with np.errstate(invalid="ignore"):
-            first = {"max": a > b, "min": a < b, "maximum": (a > b) | np.isnan(a)}[name]
-        return np.where(first, a, b)
-
-    return compute
-
-
-def apart(number: int, first: int = 4) -> Callable[[Case], Array]:
-    """Every third element of an input, zero from lane `first` on."""
-
-    def compute(case: Case) -> Array:
-        found = np.stack([case.arrays[number][i : i + 10 : 3] for i in range(COUNT)])
-        found[:, first:] = 0
-        return found
-
-    return compute
-
-
-def rounded(case: Case) -> Array:
-    """The integers nearest to x7, saturated to i32; NaN becomes 0."""
-    ends = np.iinfo(np.int32)
-    x = np.rint(np.nan_to_num(rows(case.arrays[7], 4).astype(np.float64)))
-    return np.clip(x, ends.min, ends.max).astype(np.int32)
-
-
-def narrowed(case: Case) -> Array:
-    """x5 in even lanes, saturated, and x3 in odd ones."""
-    words = rows(case.arrays[5], 4), rows(case.arrays[3], 4).astype(np.int32)
-    return np.clip(np.stack(words, axis=2).reshape(COUNT, 8), -(2**15), 2**15 - 1)
-
-
-def splat(kind: str) -> Callable[[Case], Array]:
-    """x5, or x8, in every lane."""
-
-    def compute(case: Case) -> Array:
-        x = case.arrays[8 if kind == "f32" else 5][:COUNT]
-        return np.repeat(x.astype(KINDS[kind])[:, None], LANES[kind], axis=1)
-
-    return compute
-
+from helpers.mve_meanings import (
+    COUNT,
+    INPUTS,
+    KINDS,
+    LANES,
+    OUTPUTS,
+    PLACES,
+    REACH,
+    SIZE,
+    SOME,
+    Array,
+    Case,
+    across,
+    added,
+    apart,
+    chosen,
+    fused,
+    gathered,
+    lanewise,
+    loaded,
+    narrowed,
+    products,
+    pushed,
+    rounded,
+    rows,
+    splat,
+    with_number,
+    with_one,
+)
 
 OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
     *(
@@ -222,6 +93,38 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         for kind, number in (("i8", 0), ("i16", 3), ("i32", 6))
     ),
     *(("f32", f"mve.{name} %v7, %v8 : VECTOR", chosen(name)) for name in ("max", "min", "maximum")),
+    *(
+        (
+            "i32",
+            f"SCALAR mve.mul_across %v{one}, %v{one + 1} : {kind}",
+            products(one, one + 1, each),
+        )
+        for one, each, kind in ((0, "i8", "vector<16xi8>"), (3, "i16", "vector<8xi16>"))
+    ),
+    ("i16", f"mve.gather %x0[%i] at %places reach {REACH} : IN0", gathered(255)),
+    ("i16", f"mve.gather %x0[%i] at %places reach {REACH} lanes {SOME} : IN0", gathered(SOME)),
+    *(
+        (
+            kind,
+            f"mve.{name}_scalar %v{number}, {of} : VECTOR, {type_}",
+            with_number(kind, number, f),
+        )
+        for name, f in (("add", np.add), ("mul", np.multiply))
+        for kind, number, of, type_ in (
+            *(("i8", 0, "%n", "i32"), ("i16", 3, "%n", "i32")),
+            *(("i32", 6, "%n", "i32"), ("f32", 9, "%f", "f32")),
+        )
+    ),
+    *(
+        (kind, f"mve.add_saturated %v{number}, %n : VECTOR, i32", with_number(kind, number, added))
+        for kind, number in (("i8", 0), ("i16", 3), ("i32", 6))
+    ),
+    ("i16", "mve.push_bytes %v3, %v4 : VECTOR", pushed),
+    (
+        "i8",
+        "mve.as_bytes %v3 : vector<8xi16> -> VECTOR",
+        lambda case: np.ascontiguousarray(rows(case.arrays[3], 8)).view(np.int8),
+    ),
     ("f32", "mve.load %t7[%zero] : THIRD -> VECTOR", apart(7)),
     ("f32", "mve.load %t8[%zero] first 3 : THIRD -> VECTOR", apart(8, 3)),
     ("i32", "mve.load %t5[%zero] : THIRD -> VECTOR", apart(5)),
@@ -241,11 +144,15 @@ def sizes() -> list[tuple[str, str, int]]:
         (f"o{number}", kind, number_of(kind) * COUNT * LANES[kind] if number < 4 else COUNT + 3)
         for number, kind in enumerate(OUTPUTS[:6])
     ]
-    return [*inputs, *outputs, ("o6", "f32", 8 * COUNT)]
+    apart = [(name, "i8", REACH * COUNT) for name in ("o7", "o8")]
+    return [*inputs, *outputs, ("o6", "f32", 8 * COUNT), *apart]
 
 
 def expected(case: Case) -> list[Array]:
-    """The outputs: of each kind the results of all ops; then the lowest bits of x5, stored."""
+    """The outputs: of each kind the results of all ops; then what is stored in other ways.
+
+    That is the lowest bits of x5, x7 beside x8, and x3 and some lanes of x4 at the places.
+    """
     found: list[Array] = []
     for kind in OUTPUTS[:4]:
         results = [compute(case) for each, _, compute in OPS if each == kind]
@@ -258,11 +165,19 @@ def expected(case: Case) -> list[Array]:
     places = np.stack([rows(case.arrays[number], 4) for number in (7, 8)], axis=2)
     places[:, 3, 1] = case.arrays[8][:COUNT]
     found.append(places.ravel())
+    lanes = [lane for lane in range(8) if SOME >> lane & 1]
+    for number, some in ((3, list(range(8))), (4, lanes)):
+        values = np.zeros((COUNT, REACH), np.int8)
+        halves = rows(case.arrays[number], 8)[:, some]
+        values[:, [PLACES[lane] for lane in some]] = (
+            np.clip(halves, -128, 127) if number == 3 else halves
+        ).astype(np.int8)
+        found.append(values.ravel())
     return found
 
 
-def program() -> str:
-    """The text of the module."""
+def ports() -> tuple[list[str], dict[str, str], int]:
+    """The arguments of the function as texts, their types by name, and the bytes of the arena."""
     offset, arguments, types = 0, list[str](), dict[str, str]()
     for place, (name, kind, size) in enumerate(sizes()):
         types[name] = f"memref<{size}x{kind}, #npu.sram>"
@@ -272,6 +187,12 @@ def program() -> str:
             f"sram.offset = {offset} : i64}}"
         )
         offset += -(-size * KINDS[kind]().itemsize // 16) * 16
+    return arguments, types, offset
+
+
+def program() -> str:
+    """The text of the module."""
+    arguments, types, offset = ports()
     lines = [
         f"%v{number} = mve.load %x{number}[%i] : {types[f'x{number}']} -> {vector(kind)}"
         for number, kind in enumerate(INPUTS)
@@ -296,13 +217,14 @@ def program() -> str:
         f"%at_{kind} = arith.muli %i, %lanes_{kind} : index"
         for kind, lanes in LANES.items()
     ]
-    body = "\n".join((*places, *lines))
+    body = "\n".join((*places, *lines, *scattered(types)))
     return f"""
     func.func @vectors({", ".join(arguments)}) attributes {{sram.arena = {offset} : i64}} {{
       %zero = arith.constant 0 : index
       %one = arith.constant 1 : index
       %count = arith.constant {COUNT} : index
       %none = arith.constant 0 : i32
+      {placed()}
       %nothing = mve.splat %none : i32 -> vector<4xi32>
       %last = arith.constant {COUNT - 1} : index
       mve.store %nothing, %o5[%last] : vector<4xi32>, {types["o5"]}
@@ -319,6 +241,29 @@ def program() -> str:
     }}"""
 
 
+def placed() -> str:
+    """The places in a vector."""
+    names = [f"%place{lane}" for lane in range(8)]
+    lines = [f"{n} = arith.constant {p} : i32" for n, p in zip(names, PLACES, strict=True)]
+    sides = (("even", names[::2]), ("odd", names[1::2]))
+    joins = [f"%{side} = mve.join {', '.join(four)} : vector<4xi32>" for side, four in sides]
+    narrow = "%places = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>"
+    return "\n".join((*lines, *joins, narrow))
+
+
+def scattered(types: dict[str, str]) -> tuple[str, ...]:
+    """Stores of x3, saturated, and of some lanes of x4 at the places."""
+    at = f"at %places reach {REACH}"
+    return (
+        f"%reach = arith.constant {REACH} : index",
+        "%block = arith.muli %i, %reach : index",
+        "%zeros = mve.splat %none : i32 -> vector<16xi8>",
+        *(f"mve.store %zeros, %{o}[%block] : vector<16xi8>, {types[o]}" for o in ("o7", "o8")),
+        f"mve.scatter %v3, %o7[%block] {at} saturated : {types['o7']}",
+        f"mve.scatter %v4, %o8[%block] {at} lanes {SOME} : {types['o8']}",
+    )
+
+
 def views(types: dict[str, str]) -> str:
     """Every third element of some inputs from element i on, and stores to every second one.
 
@@ -329,10 +274,10 @@ def views(types: dict[str, str]) -> str:
         f"{types[f'x{number}']} to {every_third(kind)}"
         for number, kind in ((5, "i32"), (7, "f32"), (8, "f32"))
     ]
-    for name, place in (("even", "%at_even"), ("odd", "%at_odd")):
+    for name, place in (("evens", "%at_even"), ("odds", "%at_odd")):
         view = every_third("f32").replace("[3]", "[2]")
         lines.append(f"%{name} = memref.subview %o6[{place}] [4] [2] : {types['o6']} to {view}")
-    stores = (("%v7", "%even", ""), ("%ends", "%odd", ""), ("%v8", "%odd", " first 3"))
+    stores = (("%v7", "%evens", ""), ("%ends", "%odds", ""), ("%v8", "%odds", " first 3"))
     return "\n".join(
         (
             *("%eight = arith.constant 8 : index", "%at_even = arith.muli %i, %eight : index"),

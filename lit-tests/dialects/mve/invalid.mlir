@@ -205,3 +205,99 @@ func.func @f(%v: vector<4xi32>) {
   func.return
 }
 // CHECK: vector<8xi16>
+
+// -----
+
+func.func @f(%m: memref<64xi16>, %i: index, %v: vector<8xi16>) {
+  %r = mve.gather %m[%i] at %v reach 9 : memref<64xi16>
+  func.return
+}
+// CHECK: expected one axis of i8 without gaps, got memref<64xi16>
+
+// -----
+
+func.func @f(%m: memref<8x8xi8>, %i: index, %v: vector<8xi16>) {
+  %r = mve.gather %m[%i] at %v reach 9 : memref<8x8xi8>
+  func.return
+}
+// CHECK: expected one axis of i8 without gaps, got memref<8x8xi8>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
+  %r = mve.gather %m[%i] at %v reach 65 : memref<64xi8>
+  func.return
+}
+// CHECK: expected at least 65 elements, got memref<64xi8>
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %i: index, %v: vector<8xi16>) {
+  %r = mve.gather %m[%i] at %v reach 65537 : memref<?xi8>
+  func.return
+}
+// CHECK: expected a reach of 1 to 65536, got 65537
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
+  mve.scatter %v, %m[%i] at %v reach 9 lanes 256 : memref<64xi8>
+  func.return
+}
+// CHECK: expected a mask of 1 to 255, got 256
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index, %v: vector<4xi32>) {
+  "mve.scatter"(%v, %m, %i, %v) <{reach = 9 : i64}> : (vector<4xi32>, memref<64xi8>, index, vector<4xi32>) -> ()
+  func.return
+}
+// CHECK: vector<8xi16>
+
+// -----
+
+func.func @f(%v: vector<4xf32>) {
+  %r = mve.mul_across %v, %v : vector<4xf32>
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
+func.func @f(%v: vector<4xf32>, %n: i32) {
+  %r = mve.mul_scalar %v, %n : vector<4xf32>, i32
+  func.return
+}
+// CHECK: expected f32 for vector<4xf32>, got i32
+
+// -----
+
+func.func @f(%v: vector<8xi16>, %s: f32) {
+  %r = mve.add_scalar %v, %s : vector<8xi16>, f32
+  func.return
+}
+// CHECK: expected i32 for vector<8xi16>, got f32
+
+// -----
+
+func.func @f(%v: vector<4xf32>, %s: f32) {
+  %r = mve.add_saturated %v, %s : vector<4xf32>, f32
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
+func.func @f(%v: vector<4xi32>) {
+  %r = "mve.push_bytes"(%v, %v) : (vector<4xi32>, vector<4xi32>) -> vector<4xi32>
+  func.return
+}
+// CHECK: vector<8xi16>
+
+// -----
+
+func.func @f(%v: vector<8xi16>) {
+  %r = "mve.as_bytes"(%v) : (vector<8xi16>) -> vector<8xi16>
+  func.return
+}
+// CHECK: vector<16xi8>

@@ -65,5 +65,30 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   mve.store %end, %m[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
   // CHECK-NEXT: mve.store %a, %h[%i] : vector<8xi16>, memref<8xi16>
   mve.store %a, %h[%i] : vector<8xi16>, memref<8xi16>
+  // CHECK-NEXT: %near = mve.gather %m[%i] at %both reach 40 : memref<64xi8, #npu.sram>
+  // GENERIC: %near = "mve.gather"(%m, %i, %both) <{reach = 40 : i64}> : (memref<64xi8, #npu.sram>, index, vector<8xi16>) -> vector<8xi16>
+  %near = mve.gather %m[%i] at %both reach 40 : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: %few = mve.gather %m[%i] at %both reach 40 lanes 85 : memref<64xi8, #npu.sram>
+  // GENERIC: %few = "mve.gather"(%m, %i, %both) <{reach = 40 : i64, lanes = 85 : i64}>
+  %few = mve.gather %m[%i] at %both reach 40 lanes 85 : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: mve.scatter %near, %m[%i] at %both reach 40 : memref<64xi8, #npu.sram>
+  mve.scatter %near, %m[%i] at %both reach 40 : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: mve.scatter %few, %m[%i] at %both reach 40 lanes 3 saturated : memref<64xi8, #npu.sram>
+  // GENERIC: "mve.scatter"(%few, %m, %i, %both) <{reach = 40 : i64, lanes = 3 : i64, saturated}>
+  mve.scatter %few, %m[%i] at %both reach 40 lanes 3 saturated : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: %pushed = mve.push_bytes %near, %few : vector<8xi16>
+  %pushed = mve.push_bytes %near, %few : vector<8xi16>
+  // CHECK-NEXT: %bytes = mve.as_bytes %pushed : vector<8xi16> -> vector<16xi8>
+  %bytes = mve.as_bytes %pushed : vector<8xi16> -> vector<16xi8>
+  // CHECK-NEXT: %dot = mve.mul_across %bytes, %x : vector<16xi8>
+  // GENERIC: %dot = "mve.mul_across"(%bytes, %x) : (vector<16xi8>, vector<16xi8>) -> i32
+  %dot = mve.mul_across %bytes, %x : vector<16xi8>
+  // CHECK-NEXT: %more = mve.add_scalar %j, %dot : vector<4xi32>, i32
+  // GENERIC: %more = "mve.add_scalar"(%j, %dot) : (vector<4xi32>, i32) -> vector<4xi32>
+  %more = mve.add_scalar %j, %dot : vector<4xi32>, i32
+  // CHECK-NEXT: %times = mve.mul_scalar %f, %s : vector<4xf32>, f32
+  %times = mve.mul_scalar %f, %s : vector<4xf32>, f32
+  // CHECK-NEXT: %full = mve.add_saturated %both, %n : vector<8xi16>, i32
+  %full = mve.add_saturated %both, %n : vector<8xi16>, i32
   func.return
 }

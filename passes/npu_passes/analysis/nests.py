@@ -29,6 +29,7 @@ from xdsl.traits import IsTerminator
 from npu_dialect.dsp import LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.mve import LoadOp as LoadVectorOp
+from npu_dialect.mve import PlacesOp, ScatterOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_dialect.sram import SpanOp
@@ -117,9 +118,8 @@ class NestReader:
                 yield from self.element(op.memref, [op.index], writes=False, size=WORD_BYTES)
             case StoreWordOp():
                 yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
-            case LoadVectorOp() | StoreVectorOp():
-                size = ((op.count - 1) * op.step + 1) * element_bytes(memref_type(op.memref))
-                writes = isinstance(op, StoreVectorOp)
+            case LoadVectorOp() | StoreVectorOp() | PlacesOp():
+                size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
                 yield from self.element(op.memref, [op.index], writes=writes, size=size)
             case _ if is_view(op):
                 self.view(op)

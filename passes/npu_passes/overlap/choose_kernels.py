@@ -8,9 +8,10 @@ or, at the memory peak,
     npu.conv2d ins(%x, %w, %b : ...) outs(%x : ...) scratch(%s : ...) ...
 
 Level of IR: layers on buffers without offsets, with channels last, for a core with dual
-multiply-accumulates. A layer with a working memory gathers the rows of one channel there, as 16-bit
-elements with their padding, and computes that channel before it reads the next. That takes fewer
-instructions than four channels at a time, as two taps are one product.
+multiply-accumulates or with vectors. A layer with a working memory gathers the rows of one channel
+there, as 16-bit elements with their padding, and computes that channel before it reads the next.
+That takes fewer instructions than four channels at a time, as two taps are one product. On vectors
+it holds four rows as bytes, and nine taps are one product.
 
 The decision: whether there is room, and for how many rows. A layer gets a working memory only if it
 lives beside the other buffers of the layer below the memory peak, so no arena grows for it, or
@@ -39,12 +40,11 @@ from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.peaks import least_bytes
 from npu_passes.graph.use_flash import Flash
-from npu_passes.lowering.kernels.convolution import can_have_lines, can_multiply_lines
+from npu_passes.lowering.kernels.convolution import working_memory
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass, options_of
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.refuse import RefusingPass
-from npu_plans.kernels.line_plan import LinePlan
 
 
 @dataclass(frozen=True)
@@ -90,22 +90,20 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choic
     for point, op in enumerate(lifetimes.ops):
         if not isinstance(op, Conv2dOp) or op.parent_op() is not lifetimes.function:
             continue
-        own = options_of(op, options)
-        if not (op.scratch is None and can_have_lines(op) and can_multiply_lines(op, own)):
-            continue
-        if not LinePlan.pays(*op.axes()):
+        elements_in = working_memory(op, options_of(op, options)) if op.scratch is None else None
+        if elements_in is None:
             continue
         live = sum(problem.buffers[each].size for each in problem.live_at(point))
-        if plan := LinePlan.chosen(*op.axes(), least - live):
-            found.append(Choice(op, plan.elements))
+        if elements := elements_in(least - live):
+            found.append(Choice(op, elements))
             continue
         merged = merged_buffers(op, point, lifetimes)
         if merged is None or taken & {*merged}:
             continue
         size = next(each.size for each in lifetimes.buffers if each.value is merged[0])
         free = max(least, live - size + behind(op)) - (live - size)
-        if plan := LinePlan.chosen(*op.axes(), free):
-            found.append(Choice(op, plan.elements, merged))
+        if elements := elements_in(free):
+            found.append(Choice(op, elements, merged))
             taken |= {*merged}
     return found
 

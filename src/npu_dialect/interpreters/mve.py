@@ -65,6 +65,56 @@ def store(op: mve.StoreOp) -> Meaning:
     return stored
 
 
+def lanes_at(op: mve.PlacesOp, buffer: Array, index: int, places: Array) -> tuple[Array, Array]:
+    """The lanes of an access that are loaded or stored, and their elements.
+
+    Raises: InterpretationError if one of them is out of reach, or outside of the buffer.
+    """
+    check_range(buffer, index, op.bytes)
+    lanes = np.flatnonzero([op.mask >> lane & 1 for lane in range(len(places))])
+    at = places.view(np.uint16)[lanes].astype(np.int64)
+    if (at >= op.bytes).any():
+        raise InterpretationError(f"place {at.max()} is beyond the reach of {op.bytes}")
+    return lanes, index + at
+
+
+def gather(op: mve.GatherOp) -> Meaning:
+    """How an op loads bytes that lie apart."""
+
+    def gathered(buffer: Array, index: int, places: Array) -> Array:
+        lanes, at = lanes_at(op, buffer, index, places)
+        found = np.zeros(len(places), np.int16)
+        found[lanes] = buffer[at].view(np.uint8)
+        return found
+
+    return gathered
+
+
+def scatter(op: mve.ScatterOp) -> Meaning:
+    """How an op stores bytes that lie apart."""
+
+    def scattered(value: Array, buffer: Array, index: int, places: Array) -> None:
+        lanes, at = lanes_at(op, buffer, index, places)
+        if not buffer.flags.writeable:
+            raise InterpretationError("store to a constant")
+        if len(np.unique(at)) < len(at):
+            raise InterpretationError("expected different places for all lanes")
+        ends = np.iinfo(np.int8)
+        found = value if op.saturated is None else np.clip(value, ends.min, ends.max)
+        buffer[at] = found[lanes].astype(np.int8)
+
+    return scattered
+
+
+def mul_across(op: mve.MulAcrossOp) -> Meaning:
+    """The sum of products, modulo 2^32."""
+
+    def summed(a: Array, b: Array) -> int:
+        return wrapped(op.result.type, int(a.astype(np.int64) @ b.astype(np.int64)))
+
+    return summed
+
+
 def mla_across(op: mve.MlaAcrossOp) -> Meaning:
     """The sum of products, modulo 2^32."""
 
@@ -159,6 +209,32 @@ def above_or_nan(a: Array, b: Array) -> Array:
     return (a > b) | np.isnan(a)
 
 
+def with_scalar(function: Callable[..., Array]) -> Meaning:
+    """A function of the lanes of a vector and one number, of which the lowest bits count."""
+
+    def computed(a: Array, b: Any) -> Array:
+        number = np.float32(b) if a.dtype == np.float32 else np.array(b).astype(a.dtype)
+        return lanewise(function)(a, number)
+
+    return computed
+
+
+def saturated(a: Array, b: Array) -> Array:
+    """a + b, saturated."""
+    ends = np.iinfo(a.dtype)
+    return np.clip(a.astype(np.int64) + b.astype(np.int64), ends.min, ends.max).astype(a.dtype)
+
+
+def push_bytes(old: Array, new: Array) -> Array:
+    """The low bytes of halves: of `old` as high bytes, of `new` as low ones."""
+    return (old << 8 | new & 0xFF).astype(np.int16)
+
+
+def as_bytes(x: Array) -> Array:
+    """Halves as bytes, the low one first."""
+    return x.astype("<i2").view(np.int8)
+
+
 SIMPLE: dict[type[Operation], Meaning] = {
     mve.JoinOp: join,
     mve.ToFloatOp: to_float,
@@ -172,6 +248,11 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.FmaOp: lanewise(fma),
     mve.FmaScalarOp: fma_scalar,
     mve.MlaScalarOp: mla_scalar,
+    mve.AddScalarOp: with_scalar(np.add),
+    mve.MulScalarOp: with_scalar(np.multiply),
+    mve.AddSaturatedOp: with_scalar(saturated),
+    mve.PushBytesOp: push_bytes,
+    mve.AsBytesOp: as_bytes,
 }
 """Ops whose meaning does not depend on their types."""
 
@@ -185,6 +266,12 @@ def vector_meaning(op: Operation) -> Meaning | None:
             return store(op)
         case mve.MlaAcrossOp():
             return mla_across(op)
+        case mve.MulAcrossOp():
+            return mul_across(op)
+        case mve.GatherOp():
+            return gather(op)
+        case mve.ScatterOp():
+            return scatter(op)
         case mve.WidenOp():
             return widen(op)
         case mve.SplatOp():

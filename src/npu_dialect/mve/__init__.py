@@ -34,6 +34,16 @@ from npu_dialect.mve.arithmetic import (
     WidenOp,
 )
 from npu_dialect.mve.memory import LoadOp, StoreOp
+from npu_dialect.mve.places import ALL_LANES, GatherOp, PlacesOp, ScatterOp
+from npu_dialect.mve.scalars import (
+    AddSaturatedOp,
+    AddScalarOp,
+    AsBytesOp,
+    MulAcrossOp,
+    MulScalarOp,
+    PushBytesOp,
+    ScalarOp,
+)
 from npu_dialect.mve.types import (
     F32X4,
     I8X16,
@@ -46,6 +56,7 @@ from npu_dialect.mve.types import (
 )
 
 __all__ = [
+    "ALL_LANES",
     "F32X4",
     "I8X16",
     "I16X8",
@@ -54,9 +65,13 @@ __all__ = [
     "VECTORS",
     "VECTOR_BYTES",
     "AddOp",
+    "AddSaturatedOp",
+    "AddScalarOp",
+    "AsBytesOp",
     "BinaryOp",
     "FmaOp",
     "FmaScalarOp",
+    "GatherOp",
     "JoinOp",
     "LoadOp",
     "MaxOp",
@@ -64,9 +79,15 @@ __all__ = [
     "MinOp",
     "MlaAcrossOp",
     "MlaScalarOp",
+    "MulAcrossOp",
     "MulOp",
+    "MulScalarOp",
     "NarrowOp",
+    "PlacesOp",
+    "PushBytesOp",
     "RoundOp",
+    "ScalarOp",
+    "ScatterOp",
     "SplatOp",
     "StoreOp",
     "ToFloatOp",
@@ -95,6 +116,14 @@ MVE = Dialect(
         FmaScalarOp,
         WidenOp,
         NarrowOp,
+        GatherOp,
+        ScatterOp,
+        MulAcrossOp,
+        AddScalarOp,
+        MulScalarOp,
+        AddSaturatedOp,
+        PushBytesOp,
+        AsBytesOp,
     ],
     [],
 )

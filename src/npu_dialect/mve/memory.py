@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from npu_dialect.mve.types import as_vector, check, lanes_of
-from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.npu.maps import element_bytes, is_buffer_type
 
 
 def fits(memory: Attribute, lane: Attribute) -> bool:
@@ -77,6 +77,13 @@ class AccessOp(IRDLOperation, abc.ABC):
     def count(self) -> int:
         """How many elements are loaded or stored."""
         return self.lanes if self.first is None else self.first.value.data
+
+    @property
+    def bytes(self) -> int:
+        """The bytes from the first element that is loaded or stored to the last one."""
+        type_ = self.memref.type
+        assert is_buffer_type(type_)
+        return ((self.count - 1) * self.step + 1) * element_bytes(type_)
 
     def verify_(self) -> None:
         """The buffer has one axis of elements that fit the lanes; only words have gaps."""

@@ -11,7 +11,8 @@ import pytest
 
 from helpers.c_harness import write_files
 from helpers.emulated import require
-from helpers.mve_program import OUTPUTS, Case, expected, program, sizes
+from helpers.mve_meanings import OUTPUTS, Case
+from helpers.mve_program import expected, program, sizes
 from helpers.parsing import emit_text
 from helpers.plain_c import computes
 from npu_tools.verifying.emulators import run_on
@@ -50,4 +51,6 @@ def test_an_instruction_for_each_op(tmp_path: Path) -> None:
         *("vstrb.8", "vstrb.32", "vstrbt.32", "vmladava.s8", "vmladava.s16", "vmladava.s32"),
         *("vdup.8", "vdup.16", "vdup.32", "vadd.i8", "vadd.f32", "vmul.i16", "vmul.f32"),
         *("vmax.s8", "vmin.s32", "vcvt.f32.s32", "vcvtn.s32.f32", "vfma.f32"),
+        *("vmladav.s8", "vmladav.s16", "vqadd.s8", "vqadd.s16", "vqadd.s32", "vsli.16"),
+        *("vldrbt.u16", "vstrb.16", "vstrbt.16", "vqmovnb.s16", "vqmovnt.s32"),
     }

@@ -26,3 +26,39 @@ func.func @pointwise(%x: memref<1x24x8x8xi8, strided<[1536, 1, 192, 24]>, #npu.s
   npu.conv2d ins(%x, %w : memref<1x24x8x8xi8, strided<[1536, 1, 192, 24]>, #npu.sram>, memref<4x24x1x1xi8, #npu.flash>) outs(%y : memref<1x4x8x8xi8, strided<[256, 1, 32, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
   func.return
 }
+
+// A depthwise layer with a working memory: the row in front of the map is padding, then two rows are gathered for each
+// pair of rows of outputs. Eight outputs are stored together; the last row has no row below.
+"memref.global"() <{sym_name = "d", sym_visibility = "private", type = memref<4x1x3x3xi8, #npu.flash>, initial_value = dense<2> : tensor<4x1x3x3xi8>, constant}> : () -> ()
+
+// CHECK:       sym_name = "patches_taps", type = memref<132xi8, #npu.flash>
+// CHECK-LABEL: func.func @patches(
+// CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK-COUNT-4: mve.load %taps
+// CHECK:         mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 13 lanes 170 : memref<80xi8, #npu.sram>
+// CHECK-NEXT:    mve.add
+// CHECK-NEXT:    mve.load %s[%{{.*}}] : memref<12xi16, #npu.sram> -> vector<8xi16>
+// CHECK-NEXT:    mve.push_bytes
+// CHECK-NEXT:    mve.store
+// CHECK:         scf.for %pair = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 29 : memref<80xi8, #npu.sram>
+// CHECK:           mve.as_bytes
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.join
+// CHECK-NEXT:      mve.add_scalar
+// CHECK-NEXT:      mve.to_float
+// CHECK-NEXT:      mve.mul_scalar
+// CHECK-NEXT:      mve.round
+// CHECK:           mve.narrow
+// CHECK-NEXT:      mve.add_saturated
+// CHECK-NEXT:      mve.min
+// CHECK-NEXT:      mve.scatter %{{.*}}, %y{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<80xi8, #npu.sram>
+// CHECK:         mve.scatter %{{.*}}, %y{{.*}}[%{{.*}}] at %targets{{.*}} reach 13 lanes 15 saturated : memref<80xi8, #npu.sram>
+func.func @patches(%x: memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, %y: memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, %s: memref<12xi16, #npu.sram>) {
+  %w = memref.get_global @d : memref<4x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>) scratch(%s : memref<12xi16, #npu.sram>) pads [1, 1, 1, 1] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float then clamp [-128.0, 90.0]
+  func.return
+}

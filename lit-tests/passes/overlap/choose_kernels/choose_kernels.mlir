@@ -132,3 +132,46 @@ builtin.module attributes {npu.planned_as = i8, npu.target = #npu.target<"core",
     func.return
   }
 }
+
+// -----
+
+// On a vector unit the working memory holds four rows of a channel, in 14 columns. It does not depend on flash. A layer
+// with a step of two or with few outputs has no such kernel.
+// CHECK-LABEL: func.func @patches
+// CHECK:       %lines = sram.alloc : memref<28xi16, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) scratch(%lines : memref<28xi16, #npu.sram>)
+// CHECK-NOT:   scratch
+// SMALL-LABEL: func.func @patches
+// SMALL:       scratch(%lines : memref<28xi16, #npu.sram>)
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @patches(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    %z = sram.alloc : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>
+    npu.conv2d ins(%y, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%z : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    %v = sram.alloc : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>
+    npu.conv2d ins(%z, %w : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%v : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>) groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%v) : (memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<4096xi8, #npu.sram>
+    "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// At the peak, an input that is read later leaves no room for a working memory, on a vector unit either.
+// CHECK-LABEL: func.func @no_room
+// CHECK-NOT:   scratch
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @no_room(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%x, %y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}

@@ -35,6 +35,7 @@ WRITERS: frozenset[type[Operation]] = frozenset(
         dsp.StoreWordOp,
         dsp.KeepOrderOp,
         mve.StoreOp,
+        mve.ScatterOp,
     )
 )
 """Ops that a read of memory must not move across: they write memory, call a function, move or count

@@ -61,7 +61,7 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 """The kinds of ops that need one of `USES`."""
 
 WRITERS: tuple[type[Operation], ...] = (
-    *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, mve.StoreOp),
+    *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, mve.StoreOp, mve.ScatterOp),
     *(dma.StartOp, CallOp),
 )
 """The ops that write memory, or call a function that may do so."""
@@ -196,7 +196,7 @@ def effects_of(
     arenas = {memory_of_type(op.results[0].type) for op in placed}
     for op in ops.of(*WRITERS):
         match op:
-            case memref.StoreOp() | dsp.StoreWordOp() | mve.StoreOp():
+            case memref.StoreOp() | dsp.StoreWordOp() | mve.StoreOp() | mve.ScatterOp():
                 written.add(root_of(op.memref))
             case memref.CopyOp():
                 written.add(root_of(op.destination))

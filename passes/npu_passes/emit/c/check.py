@@ -66,6 +66,8 @@ STRUCTURE = (
     dsp.KeepOrderOp,
     mve.LoadOp,
     mve.StoreOp,
+    mve.GatherOp,
+    mve.ScatterOp,
     sram.SpanOp,
     *FROM_BASE,
 )
@@ -306,7 +308,8 @@ RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
     **dict.fromkeys((sram.AllocOp, dram.AllocOp), problem_of_place),
     memref.AllocOp: problem_of_alloc,
     **dict.fromkeys((memref.LoadOp, memref.StoreOp), problem_of_access),
-    **dict.fromkeys((dsp.LoadWordOp, dsp.StoreWordOp, mve.LoadOp, mve.StoreOp), problem_of_access),
+    **dict.fromkeys((dsp.LoadWordOp, dsp.StoreWordOp), problem_of_access),
+    **dict.fromkeys((mve.LoadOp, mve.StoreOp, mve.GatherOp, mve.ScatterOp), problem_of_access),
     memref.CopyOp: problem_of_copy,
     memref.ReinterpretCastOp: problem_of_reinterpret,
     dma.StartOp: problem_of_transfer,

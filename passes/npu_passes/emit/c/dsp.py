@@ -22,7 +22,9 @@ from npu_passes.emit.c.memory import element
 from npu_passes.emit.c.types import memref_of
 
 
-def address(body: Body, op: dsp.LoadWordOp | dsp.StoreWordOp | mve.LoadOp | mve.StoreOp) -> Expr:
+def address(
+    body: Body, op: dsp.LoadWordOp | dsp.StoreWordOp | mve.LoadOp | mve.StoreOp | mve.PlacesOp
+) -> Expr:
     """The address of a word or vector as an expression."""
     body.unit.ctype(memref_of(op.memref).element_type)
     found = element(body, op.memref, [body.use(op.index)])

@@ -17,6 +17,7 @@ from npu_passes.emit.c.dsp import address
 from npu_passes.emit.c.expr import Expr, Linear, call, scaled
 from npu_passes.emit.c.mve_access import OFFSETS, load, store, widens
 from npu_passes.emit.c.mve_helpers import use
+from npu_passes.emit.c.mve_places import gather, scatter
 
 
 def print_load_vector(body: Body, op: mve.LoadOp) -> None:
@@ -27,6 +28,12 @@ def print_load_vector(body: Body, op: mve.LoadOp) -> None:
         body.define(op.result, expr)
     else:
         body.print_named(op.result, expr)
+
+
+def print_gather(body: Body, op: mve.GatherOp) -> None:
+    """Print the load of bytes that lie apart."""
+    arguments = address(body, op), body.use(op.places)
+    body.print_named(op.result, call(use(body.unit, *gather(op)), *arguments))
 
 
 def near(body: Body, op: mve.LoadOp) -> tuple[Expr, Expr]:
@@ -48,6 +55,13 @@ def print_store_vector(body: Body, op: mve.StoreOp) -> None:
     body.flush()
     arguments = ", ".join(each.text for each in (target, *step_of(op), value))
     body.line(f"{use(body.unit, *store(op))}({arguments});")
+
+
+def print_scatter(body: Body, op: mve.ScatterOp) -> None:
+    """Print the store of bytes that lie apart."""
+    arguments = address(body, op), body.use(op.places), body.use(op.value)
+    body.flush()
+    body.line(f"{use(body.unit, *scatter(op))}({', '.join(each.text for each in arguments)});")
 
 
 def step_of(op: mve.LoadOp | mve.StoreOp) -> tuple[Expr, ...]:

@@ -72,6 +72,19 @@ def mla_across(type_: Attribute) -> Helper:
     )
 
 
+def mul_across(type_: Attribute) -> Helper:
+    """The function that adds up the products of all lanes."""
+    found = mla_across(type_)
+    vector = VECTOR_TYPES[type_].name
+    return replace(
+        found,
+        head=f"int32_t {{}}({vector} a, {vector} b)",
+        comment="The sum of the products of all lanes.",
+        plain=found.plain.replace("(uint32_t)acc;", "0;"),
+        arm=f"return vmladavq_{suffix_of(type_)}(a, b);",
+    )
+
+
 def mla_scalar(type_: Attribute) -> Helper:
     """The function that adds the products with one number."""
     vector, lane = VECTOR_TYPES[type_].name, lane_of(type_)
@@ -162,9 +175,19 @@ JOIN = Helper(
     "npu_i32x4 {}(int32_t a, int32_t b, int32_t c, int32_t d)",
     "Four words as a vector.",
     "const npu_i32x4 r = {{a, b, c, d}};\nreturn r;",
-    "const npu_i32x4 r = {a, b, c, d};\nreturn r;",
+    """\
+#if defined(__GNUC__) && !defined(__clang__)
+npu_i32x4 r;
+__asm__("vmov %q0[2], %q0[0], %1, %2" : "=w"(r) : "r"(a), "r"(c));
+__asm__("vmov %q0[3], %q0[1], %1, %2" : "+w"(r) : "r"(b), "r"(d));
+return r;
+#else
+const npu_i32x4 r = {a, b, c, d};
+return r;
+#endif""",
     ARM,
 )
+"""GCC stores the words of an initialiser and loads the vector, so it gets the assembly."""
 
 TO_FLOAT = Helper(
     "npu_f32x4 {}(npu_i32x4 x)",
@@ -220,7 +243,33 @@ NARROW = Helper(
     "npu_i16x8 r;\nfor (int i = 0; i < 8; ++i) {\n"
     "    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];\n"
     "    r.lane[i] = (int16_t)(x < -32768 ? -32768 : x > 32767 ? 32767 : x);\n}\nreturn r;",
-    "return vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), even), odd);",
+    """\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("vqmovnb.s32 %q0, %q0\\n\\tvqmovnt.s32 %q0, %q1" : "+&w"(even) : "w"(odd));
+return vreinterpretq_s16_s32(even);
+#else
+return vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), even), odd);
+#endif""",
+    ARM,
+)
+"""GCC copies the first operand of the intrinsic, so it gets the assembly."""
+
+PUSH_BYTES = Helper(
+    "npu_i16x8 {}(npu_i16x8 old, npu_i16x8 new_)",
+    "Halves with the low bytes of two vectors, those of the second one low.",
+    computed(
+        mve.I16X8,
+        "r.lane[i] = (int16_t)(uint16_t)((uint32_t)old.lane[i] << 8 | (uint8_t)new_.lane[i]);",
+    ),
+    "return vsliq_n_s16(new_, old, 8);",
+    ARM,
+)
+
+AS_BYTES = Helper(
+    "npu_i8x16 {}(npu_i16x8 x)",
+    "Halves as bytes, the low one first.",
+    computed(mve.I8X16, "r.lane[i] = (int8_t)((uint16_t)x.lane[i / 2] >> i % 2 * 8 & 0xFF);"),
+    "return vreinterpretq_s8_s16(x);",
     ARM,
 )
 
@@ -232,6 +281,44 @@ def widen(top: bool) -> Helper:
         f"The {'odd' if top else 'even'} lanes as words.",
         computed(mve.I32X4, f"r.lane[i] = x.lane[2 * i{' + 1' if top else ''}];"),
         f"return vmovl{'t' if top else 'b'}q_s16(x);",
+        ARM,
+    )
+
+
+def with_scalar(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], Helper]:
+    """The function of a sum or product with one number; those of integers wrap around."""
+
+    def made(type_: Attribute) -> Helper:
+        lane, vector = lane_of(type_), VECTOR_TYPES[type_].name
+        number, text = "float", f"a.lane[i] {operator} b"
+        if lane != "float":
+            text = f"({lane})((uint32_t)a.lane[i] {operator} (uint32_t)b)"
+            number = "int32_t"
+        value = "b" if number == lane else f"({lane})b"
+        return Helper(
+            f"{vector} {{}}({vector} a, {number} b)",
+            f"The {what} of each lane and a number.",
+            computed(type_, f"r.lane[i] = {text};"),
+            f"return {intrinsic}q_n_{suffix_of(type_)}(a, {value});",
+            ARM,
+        )
+
+    return made
+
+
+def add_saturated(type_: Attribute) -> Helper:
+    """The function of a saturated sum with one number."""
+    lane, vector = lane_of(type_), VECTOR_TYPES[type_].name
+    high = 2 ** (128 // mve.lanes_of(type_) - 1) - 1
+    return Helper(
+        f"{vector} {{}}({vector} a, int32_t b)",
+        "The saturated sum of each lane and a number.",
+        computed(
+            type_,
+            f"const int64_t s = (int64_t)a.lane[i] + ({lane})b;\n    "
+            f"r.lane[i] = ({lane})(s > {high} ? {high} : s < -{high} - 1 ? -{high} - 1 : s);",
+        ),
+        f"return vqaddq_n_{suffix_of(type_)}(a, {'b' if lane == 'int32_t' else f'({lane})b'});",
         ARM,
     )
 
@@ -251,8 +338,18 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.FmaOp: lambda _: FMA,
     mve.FmaScalarOp: lambda _: FMA_SCALAR,
     mve.NarrowOp: lambda _: NARROW,
+    mve.MulAcrossOp: mul_across,
+    mve.AddScalarOp: with_scalar("+", "sum", "vadd"),
+    mve.MulScalarOp: with_scalar("*", "product", "vmul"),
+    mve.AddSaturatedOp: add_saturated,
+    mve.PushBytesOp: lambda _: PUSH_BYTES,
+    mve.AsBytesOp: lambda _: AS_BYTES,
 }
 """For each op that only computes its function, for a vector type."""
+
+
+ACROSS = mve.MlaAcrossOp | mve.MulAcrossOp
+"""The ops whose function has the name of their operands' type, as the result is a number."""
 
 
 def use(unit: Unit, name: str, helper: Helper) -> str:
@@ -273,7 +370,7 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     if isinstance(op, mve.WidenOp):
         top = op.top is not None
         return call(use(unit, f"widen_{'top' if top else 'bottom'}", widen(top)), *operands)
-    type_: Attribute = op.operands[0].type if isinstance(op, mve.MlaAcrossOp) else result
+    type_: Attribute = op.operands[0].type if isinstance(op, ACROSS) else result
     name = f"{op.name.removeprefix('mve.')}_{name_of(type_)}"
     return call(use(unit, name, BY_TYPE[type(op)](type_)), *operands)
 

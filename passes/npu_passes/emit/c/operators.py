@@ -18,6 +18,7 @@ from npu_passes.emit.c.dsp_helpers import DSP_NAMES, DSP_OPERATORS
 from npu_passes.emit.c.expr import Expr, Rank, conditional, index_literal
 from npu_passes.emit.c.integers import Build
 from npu_passes.emit.c.mve_helpers import MVE_NAMES, MVE_OPERATORS
+from npu_passes.emit.c.mve_places import PLACES_NAMES
 from npu_passes.emit.c.types import float_literal, integer_literal
 from npu_passes.emit.c.unit import Unit
 
@@ -160,6 +161,7 @@ def repeats_operands(op: Operation) -> bool:
 LIBRARY_FUNCTIONS = (
     DSP_NAMES
     | MVE_NAMES
+    | PLACES_NAMES
     | frozenset(
         name + suffix for name in (*MATH_FUNCTIONS.values(), "fmod") for suffix in ("", "f")
     )

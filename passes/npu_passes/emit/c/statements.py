@@ -18,7 +18,12 @@ from npu_passes.emit.c.body import Body, writes_memory
 from npu_passes.emit.c.dsp import print_keep_order, print_load_word, print_store_word
 from npu_passes.emit.c.expr import Expr, Rank
 from npu_passes.emit.c.floats import inverse
-from npu_passes.emit.c.mve import print_load_vector, print_store_vector
+from npu_passes.emit.c.mve import (
+    print_gather,
+    print_load_vector,
+    print_scatter,
+    print_store_vector,
+)
 from npu_passes.emit.c.names import comment, literal
 from npu_passes.emit.c.operators import OPERATORS
 
@@ -210,6 +215,8 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dsp.KeepOrderOp: print_keep_order,
     mve.LoadOp: print_load_vector,
     mve.StoreOp: print_store_vector,
+    mve.GatherOp: print_gather,
+    mve.ScatterOp: print_scatter,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     CallOp: print_call,

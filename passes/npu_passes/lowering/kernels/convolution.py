@@ -36,11 +36,13 @@ from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
 from npu_passes.lowering.kernels.vector_choice import (
     VectorKind,
     byte_lanes,
+    can_have_patches,
     has_vector_outputs,
     is_depthwise,
     on_vectors,
     vector_depthwise,
     vector_kernel,
+    vector_patches,
 )
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.lower_conv import lower_conv2d
@@ -49,8 +51,9 @@ from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
 from npu_passes.support.refuse import Refusal
-from npu_plans.kernels.line_plan import LinePlan
+from npu_plans.kernels.line_plan import ELEMENT_BYTES, LinePlan
 from npu_plans.kernels.packing import QUAD, Format
+from npu_plans.kernels.patch_plan import PatchPlan
 
 Weighted = Conv2dOp | FullyConnectedOp
 
@@ -71,7 +74,7 @@ Constants: TypeAlias = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]] 
 
 def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of a convolution; those of a kernel are inside a loop over the images."""
-    lines = lines_of(b, op, options)
+    lines = patches_of(b, op, options) or lines_of(b, op, options)
     if lines is None and overlap(op.input, out):
         op.emit_error(
             "has no kernel that runs in place", Refusal(f"cannot lower {op.name} in place")
@@ -242,6 +245,43 @@ def lines_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
         return LinesKernel(layer, maps.input, grid, scratch, plan)
 
     return kernel
+
+
+def patches_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
+    """What makes the kernel over patches of a depthwise convolution; None if it does not fit."""
+    scratch, constants = op.scratch, constants_of(op, options)
+    if scratch is None or constants is None or not (is_plain(op) and can_have_patches(op, options)):
+        return None
+    if shape_of(scratch)[0] < PatchPlan(*op.axes()).elements:
+        return None
+
+    def kernel(maps: Maps) -> Kernel:
+        layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
+        return vector_patches(layer, maps.input, Grid.of(op), scratch)
+
+    return kernel
+
+
+def working_memory(op: Conv2dOp, options: LoopOptions) -> Callable[[int], int | None] | None:
+    """The elements of 16 bits of a layer's working memory, for the bytes that there is room for.
+
+    None if no kernel with a working memory fits the layer, or if none is worth it.
+    """
+    rows, columns = op.axes()
+    if constants_of(op, options) is None:
+        return None
+    if is_plain(op) and can_have_patches(op, options):
+        patches = PatchPlan(rows, columns)
+        size = ELEMENT_BYTES * patches.elements
+        return (lambda room: patches.elements if size <= room else None) if patches.pays else None
+    if not can_have_lines(op) or not can_multiply_lines(op, options):
+        return None
+
+    def lines(room: int) -> int | None:
+        plan = LinePlan.chosen(rows, columns, room)
+        return None if plan is None else plan.elements
+
+    return lines if LinePlan.pays(rows, columns) else None
 
 
 def can_have_lines(op: Conv2dOp) -> bool:

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr
+from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.lane_kinds import LaneKind
@@ -52,6 +53,13 @@ Sums: TypeAlias = Sequence[SSAValue]
 """Vectors of sums, ordered by pixel, then by filter."""
 
 
+def pool_of(op: Conv2dOp | FullyConnectedOp) -> PoolAttr | None:
+    """The windows that are computed one by one; None if outputs are folded into windows."""
+    if not isinstance(op, Conv2dOp) or op.overlap == Overlap.ACCUMULATE:
+        return None
+    return op.pool
+
+
 class VisitBlock(Protocol):
     """Builds the code for a block of filters."""
 
@@ -77,7 +85,7 @@ class LanesOfFilters:
     ) -> None:
         self.b, self.op, self.small = b, op, options.flash != "fast"
         self.rows, self.columns = axes_of(op)
-        self.pool = op.pool if isinstance(op, Conv2dOp) else None
+        self.pool = pool_of(op)
         self.groups = op.group_count if isinstance(op, Conv2dOp) else 1
         self.filters, self.depth = len(weights) // self.groups, weights.shape[1]
         if isinstance(op, FullyConnectedOp):
@@ -97,7 +105,7 @@ class LanesOfFilters:
         """Whether a group has enough filters, and few columns are cut by padding."""
         rows, columns = axes_of(op)
         groups = op.group_count if isinstance(op, Conv2dOp) else 1
-        pool = op.pool if isinstance(op, Conv2dOp) else None
+        pool = pool_of(op)
         if shape_of(op.weight)[0] // groups < FEWEST or columns.kernel > STRAIGHT:
             return False
         xs = None if pool is None else pool.axes(rows.outputs, columns.outputs)[1]

@@ -21,11 +21,13 @@ from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
 from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_patches import PatchKernel
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import memref_type
 from npu_plans.kernels.packing import QUAD
+from npu_plans.kernels.patch_plan import FARTHEST, SIDE, PatchPlan
 
 VectorKind: TypeAlias = Literal["dense", "depthwise", "lanes"]
 """The kernels for vectors of i8."""
@@ -59,13 +61,13 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
     if not on_vectors(op, options):
         return None
     grid, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
-    folds = op.overlap == Overlap.ACCUMULATE
-    vectors = has_vector_outputs(op, options) and not folds and are_bounds(op.activation)
+    vectors = has_vector_outputs(op, options) and are_bounds(op.activation)
     vectors = vectors and element_of(out) in BYTE_TYPES
     vectors = vectors and pixel_steps(memref_type(out)) is not None
     if last and is_depthwise(op):
         one = shape_of(op.weight)[0] == grid.channels
-        return "depthwise" if vectors and one else None
+        folds = op.overlap == Overlap.ACCUMULATE
+        return "depthwise" if vectors and one and not folds else None
     own = replace(grid, channels=grid.channels // op.group_count)
     if last and VectorDenseKernel.fits(own):
         return "dense"
@@ -77,6 +79,25 @@ def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwise
     outputs = Outputs.of(layer)
     assert isinstance(outputs, VectorOutputs)
     return VectorDepthwiseKernel(layer, map, grid, outputs)
+
+
+def can_have_patches(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a depthwise convolution of i8 may be computed over patches on vectors."""
+    grid, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
+    out = pixel_steps(memref_type(op.output))
+    if not (last and out is not None and has_vector_outputs(op, options)):
+        return False
+    one = op.group_count == grid.channels == shape_of(op.weight)[0] and op.pool is None
+    plain = one and are_bounds(op.activation) and element_of(op.output) == i8
+    near = all(line + SIDE * pixel <= FARTHEST for pixel, line in (out, (grid.pixel, grid.line)))
+    return plain and near and PatchPlan.fits(*op.axes())
+
+
+def vector_patches(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -> PatchKernel:
+    """The kernel of a depthwise convolution over patches."""
+    outputs = Outputs.of(layer)
+    assert isinstance(outputs, VectorOutputs)
+    return PatchKernel(layer, map, grid, scratch, outputs)
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:

@@ -15,12 +15,12 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npu_dialect import mve
+from npu_dialect import dsp, mve
 from npu_dialect.npu import PoolAttr
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.vector_outputs import Outputs
+from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.walk import visit
 from npu_passes.support.common import tap_range, window_start
@@ -61,6 +61,7 @@ class VectorDenseKernel:
         self.taps = layer.table("taps", np.append(weights.ravel(), np.zeros(BYTES - 1, np.int8)))
         self.patch = layer.vector(map)
         self.outputs = Outputs.of(layer)
+        self.zero = layer.b.integer(0)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         self.first_channel: Index = 0
         self.first_filter: Index = 0
@@ -82,6 +83,12 @@ class VectorDenseKernel:
     def is_close(self) -> bool:
         """Whether a whole kernel row is one run."""
         return self.columns.kernel == 1 or self.grid.step == self.grid.channels
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a window is one run without loops: its first values are added behind it."""
+        one = self.rows.kernel == 1 and self.is_close and not self.grid.cuts_rows
+        return one and self.row_bytes // BYTES <= STRAIGHT
 
     @property
     def is_flat(self) -> bool:
@@ -128,36 +135,43 @@ class VectorDenseKernel:
         no padding cuts the columns of the windows.
         """
         b, sums = self.b, dict[tuple[int, int], SSAValue]()
+        later = self.is_short and isinstance(self.outputs, VectorOutputs)
         base = b.add(self.grid.origin(b, row, column), self.first_channel)
         inside = len(places) > 1 or not self.grid.cuts_rows
         columns = None if inside else tap_range(b, self.columns, column)
         at = self.starts.columns.inside[0] if inside else column
         rows = tap_range(b, self.rows, row)
-        for lane in range(0, count, 2):
-            lanes = range(lane, min(count, lane + 2))
-            first = self.starts.of(row, at, filter, lanes) * len(places)
-            taps = b.mul(b.add(filter, lane), self.filter_bytes)
-            found = self.products(rows, columns, (base, places), (taps, len(lanes)), first)
+        for lane in range(-(-count // 2)):
+            lanes = range(lane, count, -(-count // 2))
+            first = [self.zero] * len(lanes)
+            if not later:
+                first = self.starts.of(row, at, filter, lanes)
+            taps = b.mul(b.add(filter, lane), self.filter_bytes), lanes
+            found = self.products(rows, columns, (base, places), taps, first * len(places))
             keys = [(pixel, each) for pixel in range(len(places)) for each in lanes]
             sums.update(zip(keys, found, strict=True))
-        return self.outputs.kept([sums[key] for key in sorted(sums)], len(places))
+        kept = self.outputs.kept([sums[key] for key in sorted(sums)], len(places))
+        start = self.starts.vector(row, at, filter, count) if later else None
+        if start is None:
+            return kept
+        return [b.insert(mve.AddOp(each, start), "sums").result for each in kept]
 
     def products(
         self,
         rows: Range,
         columns: Range | None,
         pixels: tuple[Index, Sequence[int]],
-        filters: tuple[Index, int],
+        filters: tuple[Index, range],
         sums: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
         """Add the products of some kernel rows and columns; all columns if they are None."""
-        b, (base, places), (first, count) = self.b, pixels, filters
+        b, (base, places), (first, lanes) = self.b, pixels, filters
         channels, (low, high) = self.grid.channels, columns or (0, self.columns.kernel)
 
         def run(
             at: Index, taps: Index, length: Index, sums: Sequence[SSAValue]
         ) -> Sequence[SSAValue]:
-            return self.run((at, places), (taps, count), length, sums)
+            return self.run((at, places), (taps, lanes), length, sums)
 
         def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             at = b.add(base, b.mul(ky, self.grid.row_step))
@@ -177,24 +191,25 @@ class VectorDenseKernel:
     def run(
         self,
         pixels: tuple[Index, Sequence[int]],
-        filters: tuple[Index, int],
+        filters: tuple[Index, range],
         length: Index,
         sums: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
         """Add the products of one run of `length` bytes; 16 divides it if it is not known."""
-        b, (base, places), (first, count) = self.b, pixels, filters
+        b, (base, places), (first, lanes) = self.b, pixels, filters
+        count, apart = len(lanes), lanes.step * self.filter_bytes
 
         def some(
             k: Index, sums: Sequence[SSAValue], bytes_: int | None = None
         ) -> Sequence[SSAValue]:
             at, taps, found = b.add(base, k), b.add(first, k), list(sums)
+            b.insert(dsp.KeepOrderOp.create())
             x = [self.load(self.patch, b.add(at, place), "x", bytes_) for place in places]
             for f in range(count):
-                w = self.load(self.taps, b.add(taps, f * self.filter_bytes), "w")
+                w = self.load(self.taps, b.add(taps, f * apart), "w")
                 for p, value in enumerate(x):
                     at_sum = p * count + f
-                    made = mve.MlaAcrossOp(value, w, found[at_sum])
-                    found[at_sum] = b.insert(made, "acc").result
+                    found[at_sum] = self.product(value, w, found[at_sum])
             return found
 
         if not isinstance(length, int):
@@ -206,6 +221,12 @@ class VectorDenseKernel:
         else:
             sums = b.loop(0, whole, some, sums, step=BYTES, hint="k", carry="acc")
         return sums if whole == length else some(whole, sums, length - whole)
+
+    def product(self, x: SSAValue, w: SSAValue, total: SSAValue) -> SSAValue:
+        """A sum plus the products of all lanes."""
+        if total is self.zero:
+            return self.b.insert(mve.MulAcrossOp(x, w), "acc").result
+        return self.b.insert(mve.MlaAcrossOp(x, w, total), "acc").result
 
     def load(self, buffer: SSAValue, at: Index, hint: str, first: int | None = None) -> SSAValue:
         """Load 16 bytes, or the first ones of them."""

@@ -24,6 +24,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.pool_window import windows_with
 from npu_passes.support.integers import Scaling, element_of
 from npu_passes.support.loop_builder import Index, memref_type
 
@@ -41,14 +42,15 @@ class Outputs(ABC):
     def of(layer: Layer) -> Outputs:
         """The outputs of a layer: vectors where its epilogue allows them."""
         epilogue = layer.epilogue
-        plain = epilogue.sum is None and epilogue.table is None and layer.folding is None
+        plain = epilogue.sum is None and epilogue.table is None
         scaling = epilogue.scaling if plain else None
         steps = pixel_steps(memref_type(layer.out))
         if scaling is None or scaling.fixed or scaling.divisor is not None or steps is None:
             return SingleOutputs(layer)
         if element_of(layer.out) not in BYTE_TYPES:
             return SingleOutputs(layer)
-        return VectorOutputs(layer, scaling, steps)
+        kind = VectorOutputs if layer.folding is None else FoldedOutputs
+        return kind(layer, scaling, steps)
 
     @abstractmethod
     def lowest(self, filters: int) -> list[SSAValue]:
@@ -198,3 +200,45 @@ class VectorOutputs(Outputs):
         for number, sums in enumerate(kept):
             at = b.value(b.add(place, number * pixel))
             b.insert(mve.StoreOp(self.bounded(self.rounded(sums, scales)), self.memory, at, first))
+
+
+class FoldedOutputs(VectorOutputs):
+    """Folds each vector of outputs into the windows of a max pool that hold it (`folding.py`)."""
+
+    def put(
+        self,
+        kept: Sequence[SSAValue],
+        filter: Index,
+        filters: int,
+        row: Index,
+        column: Index,
+        *,
+        flat: bool = False,
+    ) -> None:
+        """See `Outputs`; outputs that are folded are never `flat`."""
+        scales, first = self.scales(filter, filters), None if filters == FOUR else filters
+        for number, sums in enumerate(kept):
+            value = self.bounded(self.rounded(sums, scales))
+            self.fold(value, filter, first, (row, self.b.add(column, number)))
+
+    def fold(
+        self, value: SSAValue, filter: Index, first: int | None, at: tuple[Index, Index]
+    ) -> None:
+        """Raise the maxima of all windows with an output to its value."""
+        b, (pixel, line), folding = self.b, self.steps, self.layer.folding
+        assert folding is not None
+        rows, columns = folding.axes
+
+        def one(py: Index, px: Index) -> tuple[()]:
+            place = b.add(b.add(b.mul(py, line), b.mul(px, pixel)), filter)
+            memory = self.memory, b.value(place)
+            best = b.insert(mve.LoadOp(*memory, mve.I32X4, first), "best").result
+            best = b.insert(mve.MaxOp(best, value), "best").result
+            b.insert(mve.StoreOp(best, *memory, first))
+            return ()
+
+        def one_row(py: Index) -> tuple[()]:
+            windows_with(b, columns, at[1], lambda px: one(py, px), "px")
+            return ()
+
+        windows_with(b, rows, at[0], one_row, "py")

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
+from npu_dialect import mve
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.vector_plan import LANES
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,24 @@ class Starts:
 
     def of(self, row: Index, column: Index, filter: Index, lanes: Sequence[int]) -> list[SSAValue]:
         """The first values at an output, for the filters `filter + lane`."""
-        b = self.layer.b
         if self.is_plain:
             return self.layer.loaded(self.layer.folded, filter, lanes)
+        b, first = self.layer.b, self.place(row, column, filter)
+        return [b.load(self.table, [b.add(first, lane)], "bias") for lane in lanes]
+
+    def place(self, row: Index, column: Index, filter: Index) -> Index:
+        """The place in the table of the first value at an output, for a filter."""
+        b = self.layer.b
         pair = b.mul(self.rows.number(b, row), len(self.columns.positions))
         pair = b.add(pair, self.columns.number(b, column))
-        first = b.add(b.mul(pair, len(self.layer.bias)), filter)
-        return [b.load(self.table, [b.add(first, lane)], "bias") for lane in lanes]
+        return b.add(b.mul(pair, len(self.layer.bias)), filter)
+
+    def vector(self, row: Index, column: Index, filter: Index, count: int) -> SSAValue | None:
+        """The first values at an output, for up to four filters; None if all are zero."""
+        b, first = self.layer.b, None if count == LANES else count
+        table, at = self.layer.folded, filter
+        if not self.is_plain:
+            table, at = self.table, self.place(row, column, filter)
+        if table is None:
+            return None
+        return b.insert(mve.LoadOp(table, b.value(at), mve.I32X4, first), "bias").result

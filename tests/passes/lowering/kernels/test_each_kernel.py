@@ -63,6 +63,7 @@ CASES = {
     "padded above": Case((4, 3, 6), 4, (3, 1), (3, 1), (1, 0, 0, 0)),
     "dilated": Case((4, 7, 7), 4, (3, 2), (1, 2), (0, 1, 2, 0), (2, 3)),
     "pointwise": Case((8, 3, 3), 6, (1, 1)),
+    "pointwise, padded above or below": Case((9, 3, 4), 7, (1, 1), pads=(1, 0, 2, 0)),
     "strided": Case((9, 3, 5), 4, (1, 1), (2, 2)),
     "pooled": Case((4, 6, 6), 5, (3, 3), pool=PAIRS),
     "pooled, padded": Case((4, 6, 6), 4, (3, 3), pads=ROUND, pool=TRIPLES),

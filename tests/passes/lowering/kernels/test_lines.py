@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import starmap
-from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, i8, i16, i32
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.dialects.builtin import ModuleOp
 
-from helpers.kernel_chains import ChainMaker
+from helpers.depthwise import Shape, give, network
 from helpers.kernel_roads import BYTES, DSP, Road, lowered
 from helpers.pipeline import context, run_passes
 from npu_dialect.interpreters import run_function
-from npu_dialect.npu import Conv2dOp, MaxPool2dOp, PoolAttr, RequantizeAttr
-from npu_dialect.npu.attributes import SramSpace
-from npu_dialect.npu.epilogue import Epilogue
-from npu_dialect.npu.quantization import ui8
-from npu_dialect.sram import AllocOp
+from npu_dialect.npu import Conv2dOp
 from npu_dialect.walking import walk_kind
 from npu_dialect.windows import Axis
 from npu_passes.support.refuse import Refusal
 from npu_plans.kernels.line_plan import LinePlan
 from npu_tools.compiling.check import random_inputs
-
-COPY = PoolAttr.of("max", (1, 1), (1, 1))
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A depthwise convolution: its input [N, C, H, W], its kernel, and filters for a channel."""
-
-    input: tuple[int, int, int, int]
-    multiplier: int
-    kernel: tuple[int, int]
-    strides: tuple[int, int]
-    pads: tuple[int, int, int, int]
-    dilation: int
-    unsigned: bool
-    point: int
-    strip: int
-    in_place: bool
-
 
 SHAPES = st.builds(
     Shape,
@@ -62,33 +37,6 @@ SHAPES = st.builds(
 )
 
 
-def network(shape: Shape) -> ModuleOp:
-    """The convolution between two layers that copy."""
-    maker = ChainMaker(Random(0))
-    element = ui8 if shape.unsigned else i8
-    channels = shape.input[1]
-    x = maker.argument(element, shape.input)
-    x = maker.add(maker.named(MaxPool2dOp(x, COPY, TensorType(element, []))), element)
-    filters = channels * shape.multiplier
-    weights = maker.numbers.integers(-128, 128, (filters, 1, *shape.kernel))
-    scales = maker.numbers.uniform(0.002, 0.01, filters).astype(np.float32)
-    layer = Conv2dOp(
-        x,
-        maker.constant(weights, i8),
-        maker.constant(maker.numbers.integers(-999, 999, filters), i32),
-        TensorType(element, []),
-        strides=shape.strides,
-        pads=shape.pads,
-        dilations=(shape.dilation, 1),
-        groups=channels,
-        zero_points=(shape.point, 0),
-        epilogue=Epilogue(RequantizeAttr.of(scales.tolist(), 9)),
-    )
-    y = maker.add(maker.named(layer), element)
-    end = MaxPool2dOp(y, COPY, TensorType(element, []))
-    return maker.finished(maker.add(maker.named(end), element))
-
-
 def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
     """The network, and its layers on buffers, the convolution with a working memory."""
     module = network(shape)
@@ -99,18 +47,6 @@ def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
     layers.verify()
     places = "npu-assign-sram-offsets,npu-outline-layers"
     return module, run_passes(context(), layers, places)
-
-
-def give(layer: Conv2dOp, elements: int, *, in_place: bool) -> None:
-    """Give a layer a working memory; `in_place`: let it write its input if that is possible."""
-    scratch = AllocOp(MemRefType(i16, [elements], memory_space=SramSpace()))
-    Rewriter.insert_op(scratch, InsertPoint.before(layer))
-    out, owner = layer.output, layer.output.owner
-    same = layer.input.type == out.type and layer.could_gather_in_place
-    Rewriter.replace_op(layer, layer.with_scratch(scratch.buffer))
-    if in_place and same and isinstance(owner, AllocOp):
-        out.replace_all_uses_with(layer.input)
-        Rewriter.erase_op(owner)
 
 
 def fits(shape: Shape) -> bool:

@@ -1,0 +1,104 @@
+"""Small C functions that load and store bytes that lie apart, with an intrinsic or in plain C.
+
+mve.gather %x[%i] at %p reach 9 : memref<64xi8>      ->      npu_mve_gather(&x[i], p)
+"""
+
+from __future__ import annotations
+
+from npu_dialect import mve
+from npu_passes.emit.c.dsp_helpers import Helper
+from npu_passes.emit.c.mve_helpers import ARM
+
+
+def gather(op: mve.GatherOp) -> tuple[str, Helper]:
+    """The function that loads bytes, and its name."""
+    end, condition, predicate = lanes_of(op)
+    value = "(uint8_t)at[(uint16_t)places.lane[i]]"
+    value = f"({condition}) != 0 ? {value} : 0" if condition else value
+    places = "vreinterpretq_u16_s16(places)"
+    loaded = f"vldrbq_gather_offset_u16((const uint8_t *)at, {places})"
+    arm = f"return vreinterpretq_s16_u16({loaded});"
+    if condition:
+        loaded = loaded.replace("offset", "offset_z").replace(places, f"{places}, {predicate}")
+        arm = f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+npu_i16x8 r;
+__asm__("vmsr p0, %3\\n\\tvpst\\n\\tvldrbt.u16 %q0, [%1, %q2]"
+        : "=&w"(r) : "r"(at), "w"(places), "r"({predicate}) : "p0", "memory");
+return r;
+#else
+return vreinterpretq_s16_u16({loaded});
+#endif"""
+    return f"gather{end}", Helper(
+        "npu_i16x8 {}(const int8_t *at, npu_i16x8 places)",
+        f"{text_of(op)} at their places, without signs.",
+        f"npu_i16x8 r;\nfor (int i = 0; i < 8; ++i) {{\n    r.lane[i] = {value};\n}}\nreturn r;",
+        arm,
+        ARM,
+    )
+
+
+def scatter(op: mve.ScatterOp) -> tuple[str, Helper]:
+    """The function that stores bytes, and its name."""
+    end, condition, predicate = lanes_of(op)
+    value, arm, what = "x.lane[i]", "", ""
+    if op.saturated is not None:
+        value = "(x.lane[i] < -128 ? -128 : x.lane[i] > 127 ? 127 : x.lane[i])"
+        arm, end, what = SATURATE, f"{end}_saturated", ", saturated"
+    statement = f"at[(uint16_t)places.lane[i]] = (int8_t){value};"
+    stored = "vstrbq_scatter_offset_s16(at, vreinterpretq_u16_s16(places), x);"
+    if condition:
+        statement = f"if (({condition}) != 0) {{\n        {statement}\n    }}"
+        stored = stored.replace("offset", "offset_p").replace("x);", f"x, {predicate});")
+        stored = f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("vmsr p0, %3\\n\\tvpst\\n\\tvstrbt.16 %q2, [%0, %q1]"
+        : : "r"(at), "w"(places), "w"(x), "r"({predicate}) : "p0", "memory");
+#else
+{stored}
+#endif"""
+    return f"scatter{end}", Helper(
+        "void {}(int8_t *at, npu_i16x8 places, npu_i16x8 x)",
+        f"{text_of(op)} to their places{what}.",
+        f"for (int i = 0; i < 8; ++i) {{\n    {statement}\n}}",
+        f"{arm}{stored}",
+        ARM,
+    )
+
+
+def lanes_of(op: mve.PlacesOp) -> tuple[str, str, str]:
+    """The lanes of an access at the end of a name, as a condition in plain C, and as a predicate.
+
+    GCC 12 takes a constant predicate for another one, so it gets the assembly.
+    """
+    if op.mask == mve.ALL_LANES:
+        return "", "", ""
+    predicate = sum(3 << 2 * lane for lane in range(op.mask.bit_length()) if op.mask >> lane & 1)
+    return f"_lanes{op.mask}", f"{op.mask} >> i & 1", f"{predicate:#06x}"
+
+
+SATURATE = """\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("vqmovnb.s16 %q0, %q0" : "+w"(x));
+#else
+x = vreinterpretq_s16_s8(vqmovnbq_s16(vreinterpretq_s8_s16(x), x));
+#endif
+"""
+"""Makes each half a byte. GCC copies the operand of the intrinsic, so it gets the assembly."""
+
+
+def text_of(op: mve.PlacesOp) -> str:
+    """The bytes of an access for a comment."""
+    if op.mask == mve.ALL_LANES:
+        return "Eight bytes"
+    lanes = [str(lane) for lane in range(8) if op.mask >> lane & 1]
+    return f"Bytes of lane{'s' if len(lanes) > 1 else ''} {', '.join(lanes)}"
+
+
+PLACES_NAMES = frozenset(
+    f"npu_mve_{way}{lanes}{end}"
+    for way, ends in (("gather", ("",)), ("scatter", ("", "_saturated")))
+    for lanes in ("", *(f"_lanes{mask}" for mask in range(1, mve.ALL_LANES)))
+    for end in ends
+)
+"""Names that no local variable may have."""

@@ -1,0 +1,250 @@
+"""Depthwise convolutions of i8 on a vector unit, over patches of one channel in a working memory.
+
+    %new = mve.gather %ifm[%at] at %places reach 405 : memref<2048xi8, #npu.sram>
+    %old = mve.load %lines[%i] : memref<100xi16, #npu.sram> -> vector<8xi16>
+    %patch = mve.push_bytes %old, %new : vector<8xi16>
+    ...
+    %sum = mve.mul_across %bytes, %weights : vector<16xi8>
+
+Four outputs, two by two, are sums over one patch (`patch_plan.py`). Eight are stored at once. The
+zero point fills the padding of the working memory, and is folded into the bias of all windows.
+
+    for c = 0 to C
+      push two rows
+      for each pair of rows of outputs
+        push two rows
+        for each four columns: eight outputs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect import mve
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.patch_plan import (
+    HALVES,
+    SIDE,
+    TWO,
+    PatchPlan,
+    gathered,
+    lanes_of,
+    lanes_stored,
+    pack_patches,
+    stored,
+    weights_at,
+)
+
+EIGHT = 8
+"""Elements of 16 bits in a vector."""
+BYTE_BOUNDS = (-128, 127)
+"""The range of i8."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel: its number, and what all of its outputs need. `weights` are by output."""
+
+    number: Index
+    weights: Mapping[tuple[int, int], SSAValue]
+    bias: SSAValue
+    scale: SSAValue
+
+
+class PatchKernel:
+    """Builds the loops of a depthwise convolution with a working memory, `scratch`."""
+
+    def __init__(
+        self, layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue, outputs: VectorOutputs
+    ) -> None:
+        self.layer, self.grid, self.outputs, self.b = layer, grid, outputs, layer.b
+        self.plan = PatchPlan(grid.rows, grid.columns)
+        self.scratch, self.map = scratch, layer.vector(map)
+        kernel = grid.rows.kernel, grid.columns.kernel
+        self.taps = layer.table("taps", pack_patches(layer.weights.reshape(-1, *kernel)))
+        self.known: dict[tuple[int, ...], SSAValue] = {}
+
+    def vector(self, what: str, values: Sequence[int]) -> SSAValue:
+        """A vector of known halves without signs, loaded in front of all loops."""
+        key = tuple(values)
+        if key not in self.known:
+            table = self.layer.table(what, np.array(values, np.uint16).view(np.int16))
+            load = mve.LoadOp(table, self.b.value(0), mve.I16X8)
+            self.known[key] = self.b.hoist(load, what)
+        return self.known[key]
+
+    def build(self) -> None:
+        """Build the loops."""
+        b, plan = self.b, self.plan
+        self.fill()
+
+        def one(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            channel = self.channel(number)
+            self.push(channel, *plan.new_rows(-1))
+
+            def pair(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                self.pair(channel, index)
+                return ()
+
+            b.loop(0, plan.whole, pair, hint="pair")
+            for index in range(plan.whole, plan.pairs):
+                self.pair(channel, index)
+            return ()
+
+        b.loop(0, self.grid.channels, one, hint="c")
+
+    def fill(self) -> None:
+        """Fill the working memory with the zero point."""
+        b, whole = self.b, self.plan.elements // EIGHT * EIGHT
+        point = self.outputs.splat(257 * (self.layer.zero_point & 0xFF), mve.I16X8)
+
+        def some(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            b.insert(mve.StoreOp(point, self.scratch, b.value(index)))
+            return ()
+
+        b.loop(0, whole, some, step=EIGHT, hint="i")
+        if rest := self.plan.elements - whole:
+            b.insert(mve.StoreOp(point, self.scratch, b.value(whole), rest))
+
+    def channel(self, number: Index) -> Channel:
+        """Load what a channel needs."""
+        b, scaling = self.b, self.outputs.scaling
+        first = b.mul(number, TWO * SIDE * SIDE)
+        weights = {
+            (lower, right): b.insert(
+                mve.LoadOp(self.taps, b.value(b.add(first, weights_at(lower, right))), mve.I8X16),
+                "w",
+            ).result
+            for lower in range(TWO)
+            for right in range(TWO)
+        }
+        (bias,) = self.layer.loaded(self.layer.folded, number, [0])
+        tables = scaling.tables
+        scale = b.load(tables[0], [number], "scale") if tables else b.real(scaling.scales[0])
+        return Channel(number, weights, bias, scale)
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def push(self, channel: Channel, first: Index, second: Index) -> None:
+        """Gather two rows of a channel; a row outside of the map is padding, and a number."""
+        b, plan = self.b, self.plan
+        inside = [not isinstance(row, int) or plan.is_row(row) for row in (first, second)]
+        on_map = inside[0], inside[1]
+        top = b.add(b.mul(first if inside[0] else second, self.grid.line), channel.number)
+        whole = self.grid.columns.size // SIDE * SIDE
+
+        def some(column: Index, count: int) -> tuple[()]:
+            at = b.add(top, b.mul(column, self.grid.pixel))
+            new = self.gather(at, count, on_map)
+            place = b.value(b.mul(b.add(column, self.grid.columns.before), HALVES))
+            few = None if count == SIDE else HALVES * count
+            old = b.insert(mve.LoadOp(self.scratch, place, mve.I16X8, few), "old").result
+            patch = b.insert(mve.PushBytesOp(old, new), "patch").result
+            b.insert(mve.StoreOp(patch, self.scratch, place, few))
+            return ()
+
+        b.loop(0, whole, lambda column, _: some(column, SIDE), step=SIDE, hint="ix")
+        if rest := self.grid.columns.size - whole:
+            some(whole, rest)
+
+    def gather(self, at: Index, count: int, on_map: tuple[bool, bool]) -> SSAValue:
+        """Two rows of some columns; `on_map` says which of them are not padding.
+
+        `at` is the place of the first one that is not.
+        """
+        b, point = self.b, self.layer.zero_point & 0xFF
+        if not any(on_map):
+            return self.outputs.splat(point, mve.I16X8)
+        lanes = lanes_of(count, on_map)
+        steps = gathered(self.grid.pixel, self.grid.line if on_map[0] else 0)
+        reach = max(step for lane, step in enumerate(steps) if lanes >> lane & 1) + 1
+        places = self.vector("places", steps)
+        new = b.insert(mve.GatherOp(self.map, b.value(at), places, reach, lanes), "new").result
+        if all(on_map) or point == 0:
+            return new
+        pads = self.vector("pads", [0 if row else point for row in on_map] * SIDE)
+        return b.insert(mve.AddOp(new, pads), "new").result
+
+    # -- outputs -------------------------------------------------------------------------------
+
+    def pair(self, channel: Channel, index: Index) -> None:
+        """Compute a pair of rows of outputs, or the last row."""
+        b, plan = self.b, self.plan
+        if isinstance(index, int):
+            self.push(channel, *plan.new_rows(index))
+        else:
+            first = b.add(b.mul(index, TWO), TWO - self.grid.rows.before)
+            self.push(channel, first, b.add(first, 1))
+        last = isinstance(index, int) and TWO * index + 1 == self.grid.rows.outputs
+        rows, columns = 1 if last else TWO, self.grid.columns.outputs
+        whole = columns // SIDE * SIDE
+        pixel, line = self.outputs.steps
+        start = b.add(b.mul(b.mul(index, TWO), line), channel.number)
+
+        def some(column: Index, count: int) -> tuple[()]:
+            place = b.add(start, b.mul(column, pixel))
+            self.eight(channel, b.mul(column, HALVES), place, rows, count)
+            return ()
+
+        b.loop(0, whole, lambda column, _: some(column, SIDE), step=SIDE, hint="ox")
+        if whole < columns:
+            some(whole, columns - whole)
+
+    def eight(self, channel: Channel, start: Index, place: Index, rows: int, columns: int) -> None:
+        """Compute and store the outputs of up to two patches; `rows` and `columns` of them exist.
+
+        `start` is the element of the working memory where the first patch begins.
+        """
+        b, found = self.b, list[SSAValue]()
+        for patch in range(-(-columns // TWO)):
+            at = b.value(b.add(start, patch * TWO * HALVES))
+            halves = b.insert(mve.LoadOp(self.scratch, at, mve.I16X8), "patch").result
+            bytes_ = b.insert(mve.AsBytesOp(halves), "bytes").result
+            across = min(TWO, columns - patch * TWO)
+            found.append(self.four(channel, bytes_, rows, across))
+        values = b.insert(mve.NarrowOp(found[0], found[-1]), "q").result
+        pixel, line = self.outputs.steps
+        steps, lanes = stored(pixel, line), lanes_stored(columns, rows)
+        reach = max(step for lane, step in enumerate(steps) if lanes >> lane & 1) + 1
+        op = mve.ScatterOp(
+            self.bounded(values),
+            self.outputs.memory,
+            b.value(place),
+            self.vector("targets", steps),
+            reach,
+            lanes,
+            saturated=True,
+        )
+        b.insert(op)
+
+    def four(self, channel: Channel, patch: SSAValue, rows: int, columns: int) -> SSAValue:
+        """The requantised sums of a patch; where no output exists, one is repeated."""
+        b, sums = self.b, dict[tuple[int, int], SSAValue]()
+        for lower in range(rows):
+            for right in range(columns):
+                weights = channel.weights[lower, right]
+                sums[lower, right] = b.insert(mve.MulAcrossOp(patch, weights), "sum").result
+        words = [sums[y % rows, x % columns] for y in range(TWO) for x in range(TWO)]
+        joined = b.insert(mve.JoinOp(*words), "sums").result
+        total = b.insert(mve.AddScalarOp(joined, channel.bias), "sums").result
+        floats = b.insert(mve.ToFloatOp(total)).result
+        return b.insert(mve.RoundOp(b.insert(mve.MulScalarOp(floats, channel.scale)).result)).result
+
+    def bounded(self, found: SSAValue) -> SSAValue:
+        """Rounded products plus the zero point, within bounds narrower than those of a byte."""
+        b, scaling = self.b, self.outputs.scaling
+        if scaling.zero_point:
+            point = b.integer(scaling.zero_point)
+            found = b.insert(mve.AddSaturatedOp(found, point), "q").result
+        for kind, bound, widest in zip((mve.MaxOp, mve.MinOp), scaling.bounds, BYTE_BOUNDS):
+            if bound != widest:
+                limit = self.outputs.splat(bound, mve.I16X8)
+                found = b.insert(kind(found, limit), "q").result
+        return found

@@ -1,0 +1,156 @@
+"""Loads and stores of bytes that lie apart in a buffer, at places that a vector holds."""
+
+from __future__ import annotations
+
+import abc
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, i8, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.mve.types import I16X8
+from npu_dialect.npu.maps import is_buffer_type
+
+EIGHT = 8
+"""Lanes of halves."""
+ALL_LANES = (1 << EIGHT) - 1
+"""The mask of all lanes."""
+FARTHEST = 1 << 16
+"""Places are below this, as halves without a sign."""
+
+
+class PlacesOp(IRDLOperation, abc.ABC):
+    """An op that loads or stores eight bytes at `index` plus the places.
+
+    All places are below `reach`. With `lanes`, a mask whose bit i stands for lane i, only these
+    lanes are loaded or stored.
+    """
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    places = operand_def(I16X8)
+    reach = prop_def(IntegerAttr.constr(i64))
+    lanes = opt_prop_def(IntegerAttr.constr(i64))
+
+    @property
+    def mask(self) -> int:
+        """The mask of the lanes that are loaded or stored."""
+        return ALL_LANES if self.lanes is None else self.lanes.value.data
+
+    @property
+    def bytes(self) -> int:
+        """The bytes from the index to the last one that may be loaded or stored."""
+        return self.reach.value.data
+
+    def verify_(self) -> None:
+        """The buffer has one axis of bytes without gaps, and the places fit into it."""
+        type_ = self.memref.type
+        assert is_buffer_type(type_)
+        shape = type_.get_shape()
+        if type_.element_type != i8 or tuple(type_.get_strides() or ()) != (1,):
+            raise VerifyException(f"expected one axis of i8 without gaps, got {type_}")
+        if not 1 <= self.bytes <= FARTHEST:
+            raise VerifyException(f"expected a reach of 1 to {FARTHEST}, got {self.bytes}")
+        if 0 <= shape[0] < self.bytes:
+            raise VerifyException(f"expected at least {self.bytes} elements, got {type_}")
+        if not 1 <= self.mask <= ALL_LANES:
+            raise VerifyException(f"expected a mask of 1 to {ALL_LANES}, got {self.mask}")
+
+
+def number(value: int) -> IntegerAttr:
+    """A number as a property."""
+    return IntegerAttr(value, i64)
+
+
+def lanes_of_mask(mask: int) -> IntegerAttr | None:
+    """The property `lanes` for a mask; None for all lanes."""
+    return None if mask == ALL_LANES else number(mask)
+
+
+@irdl_op_definition
+class GatherOp(PlacesOp):
+    """VLDRB.U16 at a vector of places: loads bytes into the lanes of halves, without their signs.
+
+    Lanes that are not loaded are zero.
+
+    ```mlir
+    %x = mve.gather %map[%i] at %places reach 405 : memref<2048xi8, #npu.sram>
+    %y = mve.gather %map[%i] at %places reach 405 lanes 15 : memref<2048xi8, #npu.sram>
+    ```
+    """
+
+    name = "mve.gather"
+
+    result = result_def(I16X8)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$memref `[` $index `]` `at` $places `reach` $reach (`lanes` $lanes^)? attr-dict "
+        "`:` type($memref)"
+    )
+
+    def __init__(
+        self, memref: SSAValue, index: SSAValue, places: SSAValue, reach: int, mask: int = ALL_LANES
+    ) -> None:
+        super().__init__(
+            operands=[memref, index, places],
+            result_types=[I16X8],
+            properties={"reach": number(reach), "lanes": lanes_of_mask(mask)},
+        )
+
+
+@irdl_op_definition
+class ScatterOp(PlacesOp):
+    """VSTRB.16 at a vector of places: stores the lanes of halves as bytes, in any order.
+
+    Places of stored lanes are all different. The lowest bits of each lane are stored; with
+    `saturated`, a VQMOVNB makes the lane a signed byte first.
+
+    ```mlir
+    mve.scatter %q, %map[%i] at %places reach 405 : memref<2048xi8, #npu.sram>
+    mve.scatter %q, %map[%i] at %places reach 405 lanes 85 saturated : memref<2048xi8, #npu.sram>
+    ```
+    """
+
+    name = "mve.scatter"
+
+    value = operand_def(I16X8)
+    saturated = opt_prop_def(UnitAttr)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `,` $memref `[` $index `]` `at` $places `reach` $reach (`lanes` $lanes^)? "
+        "(`saturated` $saturated^)? attr-dict `:` type($memref)"
+    )
+
+    def __init__(
+        self,
+        value: SSAValue,
+        memref: SSAValue,
+        index: SSAValue,
+        places: SSAValue,
+        reach: int,
+        mask: int = ALL_LANES,
+        *,
+        saturated: bool = False,
+    ) -> None:
+        super().__init__(
+            operands=[value, memref, index, places],
+            properties={
+                "reach": number(reach),
+                "lanes": lanes_of_mask(mask),
+                "saturated": UnitAttr() if saturated else None,
+            },
+        )

@@ -1,0 +1,160 @@
+"""Arithmetic of a vector and one number, bytes in pairs, and sums across the lanes."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+from xdsl.dialects.builtin import Float32Type, IntegerType, VectorType, f32, i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.mve.types import F32X4, I8X16, I16X8, INTEGERS, VECTORS, Vector, check
+
+
+@irdl_op_definition
+class MulAcrossOp(IRDLOperation):
+    """VMLADAV: the sum of the products of all lanes of two vectors of integers, modulo 2^32.
+
+    ```mlir
+    %sum = mve.mul_across %x, %w : vector<16xi8>
+    ```
+    """
+
+    name = "mve.mul_across"
+
+    T: ClassVar = VarConstraint("T", base(VectorType))
+
+    a = operand_def(T)
+    b = operand_def(T)
+    result = result_def(i32)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b attr-dict `:` type($a)"
+
+    def __init__(self, a: SSAValue, b: SSAValue) -> None:
+        super().__init__(operands=[a, b], result_types=[i32])
+
+    def verify_(self) -> None:
+        """The vectors have integers."""
+        check(self.a.type, INTEGERS)
+
+
+class ScalarOp(IRDLOperation, abc.ABC):
+    """An op on the lanes of a vector and one number; of an i32 the lowest bits count."""
+
+    T: ClassVar = VarConstraint("T", base(VectorType))
+    KNOWN: ClassVar[tuple[Vector, ...]] = VECTORS
+
+    a = operand_def(T)
+    b = operand_def(IntegerType | Float32Type)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b attr-dict `:` type($result) `,` type($b)"
+
+    def __init__(self, a: SSAValue, b: SSAValue) -> None:
+        super().__init__(operands=[a, b], result_types=[a.type])
+
+    def verify_(self) -> None:
+        """The vector has known lanes; the number is an f32 for lanes of f32, else an i32."""
+        check(self.result.type, self.KNOWN)
+        wanted = f32 if self.result.type == F32X4 else i32
+        if self.b.type != wanted:
+            raise VerifyException(f"expected {wanted} for {self.result.type}, got {self.b.type}")
+
+
+@irdl_op_definition
+class AddScalarOp(ScalarOp):
+    """VADD (vector by scalar): a + b; sums of integers wrap around.
+
+    ```mlir
+    %s = mve.add_scalar %a, %b : vector<4xi32>, i32
+    ```
+    """
+
+    name = "mve.add_scalar"
+
+
+@irdl_op_definition
+class MulScalarOp(ScalarOp):
+    """VMUL (vector by scalar): a * b; products of integers wrap around.
+
+    ```mlir
+    %p = mve.mul_scalar %a, %b : vector<4xf32>, f32
+    ```
+    """
+
+    name = "mve.mul_scalar"
+
+
+@irdl_op_definition
+class AddSaturatedOp(ScalarOp):
+    """VQADD (vector by scalar): a + b of signed integers, saturated to the range of a lane.
+
+    ```mlir
+    %s = mve.add_saturated %a, %b : vector<8xi16>, i32
+    ```
+    """
+
+    name = "mve.add_saturated"
+    KNOWN: ClassVar[tuple[Vector, ...]] = INTEGERS
+
+
+@irdl_op_definition
+class PushBytesOp(IRDLOperation):
+    """VSLI by 8: the low byte of each half moves up, and the low byte of `new` takes its place.
+
+    The high byte is lost. So a half holds the last two bytes that were pushed, the newest one low.
+
+    ```mlir
+    %x = mve.push_bytes %old, %new : vector<8xi16>
+    ```
+    """
+
+    name = "mve.push_bytes"
+
+    old = operand_def(I16X8)
+    new = operand_def(I16X8)
+    result = result_def(I16X8)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$old `,` $new attr-dict `:` type($result)"
+
+    def __init__(self, old: SSAValue, new: SSAValue) -> None:
+        super().__init__(operands=[old, new], result_types=[I16X8])
+
+
+@irdl_op_definition
+class AsBytesOp(IRDLOperation):
+    """No instruction: the halves of a vector as bytes, the low one of each first.
+
+    ```mlir
+    %b = mve.as_bytes %x : vector<8xi16> -> vector<16xi8>
+    ```
+    """
+
+    name = "mve.as_bytes"
+
+    x = operand_def(I16X8)
+    result = result_def(I8X16)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+
+    def __init__(self, x: SSAValue) -> None:
+        super().__init__(operands=[x], result_types=[I8X16])

@@ -1,0 +1,82 @@
+"""A depthwise convolution between two layers that copy, to which tests give a working memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, i8, i16, i32
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from helpers.kernel_chains import ChainMaker
+from npu_dialect.npu import Conv2dOp, MaxPool2dOp, PoolAttr, RequantizeAttr
+from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.epilogue import Epilogue
+from npu_dialect.npu.pointwise import ActivationAttr
+from npu_dialect.npu.quantization import ui8
+from npu_dialect.sram import AllocOp
+
+COPY = PoolAttr.of("max", (1, 1), (1, 1))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A depthwise convolution: its input [N, C, H, W], its kernel, and filters for a channel."""
+
+    input: tuple[int, int, int, int]
+    multiplier: int
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    pads: tuple[int, int, int, int]
+    dilation: int
+    unsigned: bool
+    point: int
+    strip: int
+    in_place: bool
+    zero_point: int = 9
+    """The zero point of the output."""
+    bounds: tuple[float, float] | None = None
+    """Of an activation of the output."""
+
+
+def network(shape: Shape) -> ModuleOp:
+    """The convolution between two layers that copy."""
+    maker = ChainMaker(Random(0))
+    element = ui8 if shape.unsigned else i8
+    channels = shape.input[1]
+    x = maker.argument(element, shape.input)
+    x = maker.add(maker.named(MaxPool2dOp(x, COPY, TensorType(element, []))), element)
+    filters = channels * shape.multiplier
+    weights = maker.numbers.integers(-128, 128, (filters, 1, *shape.kernel))
+    scales = maker.numbers.uniform(0.002, 0.01, filters).astype(np.float32)
+    layer = Conv2dOp(
+        x,
+        maker.constant(weights, i8),
+        maker.constant(maker.numbers.integers(-999, 999, filters), i32),
+        TensorType(element, []),
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=(shape.dilation, 1),
+        groups=channels,
+        zero_points=(shape.point, 0),
+        epilogue=Epilogue(
+            RequantizeAttr.of(scales.tolist(), shape.zero_point),
+            None if shape.bounds is None else ActivationAttr.clamp(*shape.bounds),
+        ),
+    )
+    y = maker.add(maker.named(layer), element)
+    end = MaxPool2dOp(y, COPY, TensorType(element, []))
+    return maker.finished(maker.add(maker.named(end), element))
+
+
+def give(layer: Conv2dOp, elements: int, *, in_place: bool) -> None:
+    """Give a layer a working memory; `in_place`: let it write its input if that is possible."""
+    scratch = AllocOp(MemRefType(i16, [elements], memory_space=SramSpace()))
+    Rewriter.insert_op(scratch, InsertPoint.before(layer))
+    out, owner = layer.output, layer.output.owner
+    same = layer.input.type == out.type and layer.could_gather_in_place
+    Rewriter.replace_op(layer, layer.with_scratch(scratch.buffer))
+    if in_place and same and isinstance(owner, AllocOp):
+        out.replace_all_uses_with(layer.input)
+        Rewriter.erase_op(owner)
