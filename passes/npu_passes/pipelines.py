@@ -110,6 +110,7 @@ def off_chip(
         "npu-double-buffer",
         "npu-assign-sram-offsets{strategy=greedy}",
         "npu-prefetch",
+        "npu-split-layers",
         "npu-split-transfers",
         "npu-assign-dram-offsets",
         "npu-outline-layers",

@@ -79,6 +79,7 @@ PASSES = {
     "npu-spill-maps": "npu_passes.spilling.spill_maps:SpillMapsPass",
     "npu-spill-pruned-maps": "npu_passes.zero_blocks.spill_pruned_maps:SpillPrunedMapsPass",
     "npu-split-stream": "npu_passes.lowering.split_stream:SplitStreamPass",
+    "npu-split-layers": "npu_passes.overlap.split_layers:SplitLayersPass",
     "npu-split-transfers": "npu_passes.overlap.split_transfers:SplitTransfersPass",
     "npu-stream-input": "npu_passes.graph.stream_input:StreamInputPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",

@@ -23,20 +23,22 @@ class NotKnown(Exception):
 class IndexValues:
     """Runs ops on indices, loops and branches. Subclasses note what other ops do.
 
-    `numbers` are the values that are known so far, `steps` the ops that have run.
+    `numbers` are the values that are known so far, `steps` the ops that have run, `most` the most
+    that may run.
     """
 
     numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int], kw_only=True)
     steps: int = field(default=0, kw_only=True)
+    most: int = field(default=MOST_STEPS, kw_only=True)
 
     def run(self, block: Block) -> None:
         """Run the ops of a block.
 
-        Raises: NotKnown if a value cannot be evaluated, or after `MOST_STEPS` ops.
+        Raises: NotKnown if a value cannot be evaluated, or after `most` ops.
         """
         for op in block.ops:
             self.steps += 1
-            if self.steps > MOST_STEPS:
+            if self.steps > self.most:
                 raise NotKnown
             match op:
                 case scf.ForOp():
@@ -100,7 +102,7 @@ def result_of(op: Operation, number: Callable[[SSAValue], int | None]) -> int | 
 
 
 def quotient(one: int, other: int) -> int | None:
-    """The result of `arith.floordivsi`; None for a division by 0."""
+    """The result of `arith.floordivsi`, and of `arith.divui` from 0 on; None for one by 0."""
     return one // other if other else None
 
 
@@ -119,6 +121,7 @@ COMPUTED: Mapping[type[Operation], Callable[..., int | None]] = {
     arith.SubiOp: operator.sub,
     arith.MuliOp: operator.mul,
     arith.FloorDivSIOp: quotient,
+    arith.DivUIOp: quotient,
     arith.RemUIOp: rest,
     arith.AndIOp: int.__and__,
     arith.OrIOp: int.__or__,

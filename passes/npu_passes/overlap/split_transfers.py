@@ -73,16 +73,17 @@ class SplitTransfersPass(RefusingPass):
 
 @dataclass(frozen=True)
 class Flight:
-    """A transfer that a block starts and waits for, at some places among its ops.
-
-    `axis`: the axis along which it can be cut, if there is one.
-    """
+    """A transfer that a block starts and waits for, at some places among its ops."""
 
     start: StartOp
     wait: WaitOp
     first: int
     last: int
-    axis: int | None
+
+    @cached_property
+    def axis(self) -> int | None:
+        """The axis along which it can be cut without cutting its runs, if there is one."""
+        return axis_of(self.start)
 
     @cached_property
     def touches(self) -> tuple[Touch, ...]:
@@ -131,7 +132,7 @@ def flights_of(block: Block) -> Iterator[Flight]:
             continue
         waits = [use.operation for use in op.token.uses]
         if len(waits) == 1 and isinstance(waits[0], WaitOp) and waits[0] in place:
-            yield Flight(op, waits[0], place[op], place[waits[0]], axis_of(op))
+            yield Flight(op, waits[0], place[op], place[waits[0]])
 
 
 def axis_of(op: StartOp) -> int | None:

@@ -6,14 +6,15 @@ import pytest
 
 from npu_tools.compiling.stops import DECIDE, SPLIT_TRANSFERS, passed_by
 
-ASSIGN, PREFETCH = DECIDE
+ASSIGN, PREFETCH, SPLIT_LAYERS = DECIDE
 
 
 @pytest.mark.parametrize(
     ("names", "passed"),
     [
+        ((ASSIGN, PREFETCH, SPLIT_LAYERS, SPLIT_TRANSFERS, "npu-outline-layers"), DECIDE),
         ((ASSIGN, PREFETCH, SPLIT_TRANSFERS, "npu-outline-layers"), DECIDE),
-        ((ASSIGN, PREFETCH, "npu-outline-layers"), ()),
+        ((ASSIGN, PREFETCH, SPLIT_LAYERS, "npu-outline-layers"), ()),
         ((SPLIT_TRANSFERS, ASSIGN), ()),
         ((ASSIGN, SPLIT_TRANSFERS, PREFETCH), ()),
         ((), ()),

@@ -31,7 +31,14 @@ from npu_tools.compiling.clocked import Clocked, clocked_program, marked
 from npu_tools.compiling.kept import KEEP, keeping, with_kept
 from npu_tools.compiling.pass_text import build_pass, pass_specs
 from npu_tools.compiling.resuming import has_offsets, remaining
-from npu_tools.compiling.stops import DECIDE, SPLIT_TRANSFERS, IrDump, Measurements, Observer
+from npu_tools.compiling.stops import (
+    ASSIGN_OFFSETS,
+    DECIDE,
+    SPLIT_TRANSFERS,
+    IrDump,
+    Measurements,
+    Observer,
+)
 from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
 from npu_tools.reports.instruction_report import instructions_of
@@ -60,7 +67,6 @@ PLACE_WEIGHTS = "npu-place-weights"
 PLAN_AS = "npu-plan-as"
 STREAM_INPUT, SPLIT_STREAM = "npu-stream-input", "npu-split-stream"
 ASSIGN_MEMORIES = "npu-assign-memories"
-ASSIGN_OFFSETS, PREFETCH = DECIDE
 TILE_LOOPS = "npu-tile-loops"
 COMPRESS = "npu-compress-spills"
 MEASURE = "npu-measure-zero-blocks"

@@ -28,14 +28,12 @@ from npu_dialect.machine_values import MOST
 from npu_dialect.target import TargetAttr
 from npu_passes.modules.plan_modules import PlanModulesPass
 from npu_tools.compiling.driver import (
-    ASSIGN_OFFSETS,
-    PREFETCH,
     Job,
     job_passes,
     through_offsets,
 )
 from npu_tools.compiling.printer import ir_text
-from npu_tools.compiling.stops import SPLIT_TRANSFERS
+from npu_tools.compiling.stops import ASSIGN_OFFSETS, USE_ROOM
 from npu_tools.importers.frontends import load
 from npu_tools.reports.module_report import planned_report
 from npu_tools.reports.report import planned_function, report_of
@@ -71,7 +69,7 @@ def find_min_sram(job: Job) -> int:
     machine = Machine.load(job.target)
     # These passes only use what is left, so that they always fit.
     decided = through_offsets(job_passes(job, machine))
-    passes = tuple(each for each in decided if each.name not in (PREFETCH, SPLIT_TRANSFERS))
+    passes = tuple(each for each in decided if each.name not in USE_ROOM)
     module = load(job.model, job.input_dims, job.functions).module
     progress = Progress()
 

@@ -23,7 +23,10 @@ from npu_tools.shared.files import write_file
 PLAN_MODULES = "npu-plan-modules"
 TILE_LOOPS = "npu-tile-loops"
 SPLIT_TRANSFERS = "npu-split-transfers"
-DECIDE = ("npu-assign-sram-offsets", "npu-prefetch")
+USE_ROOM = ("npu-prefetch", "npu-split-layers", SPLIT_TRANSFERS)
+"""Passes behind the offsets that only use the memory that is left."""
+ASSIGN_OFFSETS = "npu-assign-sram-offsets"
+DECIDE = (ASSIGN_OFFSETS, *USE_ROOM[:-1])
 """Passes that decide offsets and transfers, in front of `npu-split-transfers`."""
 KEEP_TIME = ("npu-assign-dram-offsets", "npu-turn-layers")
 """Passes that change no cycles."""

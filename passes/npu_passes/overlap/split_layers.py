@@ -1,0 +1,249 @@
+"""`npu-split-layers`: compute a layer beside a bare transfer in groups, so that it moves in parts.
+
+Level of IR: loops over tiles with transfers, behind `npu-prefetch`, whose order it keeps. A
+transfer is bare if no layer runs between its start and its wait, as there is no room on chip to
+start it earlier, or to wait for it later. It decides in how many groups of output channels a layer
+computes that a bare load waits for, or a bare store waits for (`npu_plans/prefetch/groups.py`).
+
+    %t = dma.start weights %kernels to %w ...           // 64 kernels: nothing runs meanwhile
+    dma.wait %t
+    npu.conv2d ins(%x, %w) outs(%y)
+->
+    %0 = dma.start weights %kernels_0 to %w_0 ...       // 32 kernels
+    %1 = dma.start weights %kernels_1 to %w_1 ...       // the other 32
+    dma.wait %0
+    npu.conv2d ins(%x, %w_0) outs(%y_0)                 // runs beside the second part
+    dma.wait %1
+    npu.conv2d ins(%x, %w_1) outs(%y_1)
+
+The same bytes move, in more transfers. These are left alone: layers that do not work channel by
+channel of their output, transfers in blocks (`npu-compress-spills`), and those between which and
+the layer something else touches the same elements. So are functions for machines whose file does
+not say how long things take, and those for machines with a PL-330: each part would be a microcode
+program of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
+
+from npu_dialect.attributes import TILE
+from npu_dialect.computing import accumulates
+from npu_dialect.dma import StartOp, WaitOp
+from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import element_bytes, is_buffer_type
+from npu_dialect.target import machine_of
+from npu_passes.analysis.on_chip import functions
+from npu_passes.analysis.timed_ops import NotTimed, Task, moved_by, task_of
+from npu_passes.overlap.bare_transfers import (
+    Cut,
+    Split,
+    addresses,
+    axis_along,
+    bytes_of,
+    candidates_of,
+)
+from npu_passes.overlap.prefetch import blocks_with_transfers
+from npu_passes.overlap.split_transfers import Flight, channels_for, flights_of, slice_of
+from npu_passes.support.loop_builder import LoopBuilder, memref_type
+from npu_passes.support.refuse import RefusingPass
+from npu_passes.tiling.layer_spaces import GROUPS, TileForm, tile_layer
+from npu_plans.prefetch.groups import Beside, groups_of
+from npu_plans.prefetch.order import MOST_RUNNING
+from npu_plans.prefetch.parts import sizes_of
+from npu_plans.tiles.operand_regions import Along
+from npu_plans.time.program import Start
+from npu_plans.time.rates import Rates, missing_keys
+
+
+@dataclass(frozen=True)
+class SplitLayersPass(RefusingPass):
+    """Compute layers beside bare transfers in groups; see the module."""
+
+    name = "npu-split-layers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Split the layers of each function on a machine that says how long things take."""
+        machine = machine_of(op)
+        if machine is None or machine.dma_fifo_bytes or missing_keys(machine):
+            return
+        rates = Rates.of(machine)
+        for function in functions(op):
+            for block in list(blocks_with_transfers(function)):
+                for split in list(splits_of(block, rates)):
+                    build(split)
+
+
+def splits_of(block: Block, rates: Rates) -> Iterator[Split]:
+    """The layers of a block that are to be split, each with the transfers that are cut for it."""
+    flights = tuple(flights_of(block))
+    least = rates.setup * rates.dma_bytes_per_cycle
+    if not any(bytes_of(each) >= least for each in flights):
+        return
+    for each in candidates_of(block, flights, least):
+        found = with_long(each, rates)
+        try:
+            sizes = groups(found, flights, rates) if found.loads or found.stores else ()
+        except NotTimed:
+            continue
+        if sizes:
+            yield with_channels(replace(found, sizes=sizes), flights, rates.channels)
+
+
+def with_long(split: Split, rates: Rates) -> Split:
+    """A split of which transfers stay whole whose data take less time than a start."""
+    least = rates.setup * rates.dma_bytes_per_cycle
+    loads, stores = (
+        tuple(each for each in cuts if bytes_of(each.flight) >= least)
+        for cuts in (split.loads, split.stores)
+    )
+    others = (*split.others, *(each.flight for each in split.loads if each not in loads))
+    return replace(split, loads=loads, stores=stores, others=others)
+
+
+def groups(split: Split, flights: Sequence[Flight], rates: Rates) -> tuple[int, ...]:
+    """The slices of each group in which a layer should compute; none if it should stay.
+
+    Raises: NotTimed if the bytes of a transfer depend on the data, or nobody says how long the
+    layer takes.
+    """
+    task = task_of(split.layer, rates)
+    assert task is not None
+    loads, stores = (
+        tuple(start_of(c.flight) for c in cuts) for cuts in (split.loads, split.stores)
+    )
+
+    def work(count: int) -> list[int]:
+        sizes = sizes_of(split.extent, count)
+        cycles = {size: cycles_of(split, task, size, rates) for size in set(sizes)}
+        return [cycles[size] for size in sizes]
+
+    cuts = [each.flight for each in (*split.loads, *split.stores)]
+    running = sum(any(each.beside(one) for one in cuts) for each in flights)
+    most = 1 + (MOST_RUNNING - running) // max(len(loads), len(stores))
+    beside = Beside(loads, stores, tuple(map(start_of, split.others)))
+    found = groups_of(beside, split.extent, work, rates, most)
+    return tuple(sizes_of(split.extent, found)) if found > 1 else ()
+
+
+def start_of(flight: Flight) -> Start:
+    """A transfer as a step of the virtual clock.
+
+    Raises: NotTimed if its bytes depend on the data.
+    """
+    moved = moved_by(flight.start)
+    return Start(flight.first, moved.bytes, moved.runs)
+
+
+def cycles_of(split: Split, task: Task, count: int, rates: Rates) -> int:
+    """The cycles of a layer on some of its slices."""
+    tile = split.tile(0, count)
+    layer, sizes = split.layer, list[int]()
+    for value, axes in zip(layer.operands, split.space.operands, strict=True):
+        if is_buffer_type(value.type):
+            elements = prod(axis.span(tile).size for axis in axes)
+            sizes.append(elements * element_bytes(memref_type(value)))
+    moved = sum(sizes) + (sizes[-1] if accumulates(layer) else 0)
+    return rates.work(-(-task.macs * count // split.extent), task.element, moved)
+
+
+def with_channels(split: Split, flights: Sequence[Flight], channels: int) -> Split:
+    """A split with the channels of all parts."""
+
+    def cut(each: Cut) -> Cut:
+        beside = (other.start for other in flights if other.beside(each.flight))
+        taken = Counter(start.channel.value.data for start in beside)
+        parts = channels_for(each.flight.start, len(split.sizes), taken, channels)
+        return replace(each, channels=parts)
+
+    loads, stores = (tuple(map(cut, each)) for each in (split.loads, split.stores))
+    return replace(split, loads=loads, stores=stores)
+
+
+def build(split: Split) -> None:
+    """Replace a layer and its transfers by groups and parts."""
+    layer, stores = split.layer, split.stores
+    block = layer.parent
+    assert block is not None
+    for each in stores:
+        for op in addresses(each.flight.start, layer):
+            op.detach()
+            block.insert_op_before(op, layer)
+    waits = start_loads(split)
+    b, firsts = LoopBuilder(layer), list(accumulate(split.sizes, initial=0))
+    for number, (first, count) in enumerate(zip(firsts, split.sizes, strict=False)):
+        for wait in waits[number]:
+            b.insert(wait)
+        group = b.insert(group_of(b, split, first, count))
+        if number:
+            TILE.drop(group)
+        for each in stores:
+            part = start_part(b, each, number, first, count)
+            block.insert_op_before(WaitOp(part.token), each.flight.wait)
+    for each in (*split.loads, *stores):
+        for op in (each.flight.wait, each.flight.start):
+            block.erase_op(op)
+    block.erase_op(layer)
+
+
+def start_loads(split: Split) -> list[list[WaitOp]]:
+    """Build the starts of all parts of the loads; returns the waits for each group but the first.
+
+    The parts of the first group start where the loads have started; the others start behind the
+    last start that the first group waits for, as transfers have the bus in the order of starts.
+    """
+    waits = [list[WaitOp]() for _ in split.sizes]
+    if not split.loads:
+        return waits
+    last = max((*(each.flight for each in split.loads), *split.others), key=lambda f: f.first)
+    place = last.start.next_op
+    assert place is not None
+    later = LoopBuilder(place)
+    firsts = list(accumulate(split.sizes, initial=0))
+    for number, count in list(enumerate(split.sizes))[1:]:
+        for each in split.loads:
+            part = start_part(later, each, number, firsts[number], count)
+            waits[number].append(WaitOp(part.token))
+    for each in split.loads:
+        part = start_part(LoopBuilder(each.flight.start), each, 0, 0, split.sizes[0])
+        later.block.insert_op_before(WaitOp(part.token), each.flight.wait)
+    return waits
+
+
+def start_part(b: LoopBuilder, cut: Cut, number: int, first: int, count: int) -> StartOp:
+    """Build the start of one part of a transfer."""
+    op = cut.flight.start
+    source, target = (slice_of(b, each, cut.axis, first, count) for each in (op.source, op.target))
+    weights = op.weights is not None
+    part = b.insert(StartOp(source, target, cut.channels[number], weights=weights))
+    part.attributes.update(op.attributes)
+    part.token.name_hint = op.token.name_hint
+    return part
+
+
+def group_of(b: LoopBuilder, split: Split, first: int, count: int) -> LayerOp:
+    """The op that computes some slices of a layer."""
+    layer, tile = split.layer, split.tile(first, count)
+
+    def part(value: SSAValue, axes: Sequence[Along]) -> SSAValue:
+        axis = axis_along(axes, split.loop)
+        if axis is None or not is_buffer_type(value.type):
+            return value
+        span = axes[axis].span(tile)
+        return slice_of(b, value, axis, span.low, span.size)
+
+    operands = zip(layer.operands, split.space.operands, strict=True)
+    *inputs, out = (part(value, axes) for value, axes in operands)
+    channels = split.space.operands[-1][1:2]
+    channel = next((axis.span(tile).low for axis in channels), 0)
+    at_once = tile[GROUPS].count if GROUPS in tile else 1
+    form = TileForm(None, None, at_once, opens=True, closes=True, channel=channel)
+    return tile_layer(layer, form, inputs, out)
