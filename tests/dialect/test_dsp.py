@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -57,11 +59,12 @@ def test_any_words(words: list[int], floats: list[float], data: bytes) -> None:
     check(MODULE, case)
 
 
-def access(op: str, at: int, data: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Run a load or a store of a word in `%m`, an output that is as long as `data`."""
-    kind = f"memref<{data.size}xi8, #npu.sram>"
+def access(op: str, at: int, data: NDArray[Any]) -> NDArray[Any]:
+    """Run a load or a store in `%m`, an output that is as long as `data`."""
+    kind = f"memref<{data.size}xi{8 * data.itemsize}, #npu.sram>"
     ops = {
         "load": f"%w = dsp.load_word %m[%at] : {kind} -> i32",
+        "pair": f"%w, %v = dsp.load_pair %m[%at] : {kind} -> i32, i32",
         "store": f"%w = arith.constant 67305985 : i32\ndsp.store_word %w, %m[%at] : i32, {kind}",
     }
     text = f"""
@@ -80,6 +83,12 @@ def test_no_byte_outside_of_a_buffer(op: str, at: int) -> None:
     data = np.arange(6, dtype=np.int8)
     with pytest.raises(InterpretationError, match=f"word at {at} outside a buffer of shape"):
         access(op, at, data)
+
+
+@pytest.mark.parametrize("at", [-1, 2])
+def test_no_word_outside_of_a_buffer(at: int) -> None:
+    with pytest.raises(InterpretationError, match=f"word at {at} outside a buffer of shape"):
+        access("pair", at, np.arange(3, dtype=np.int32))
 
 
 def test_the_lowest_byte_is_stored_first() -> None:
@@ -128,11 +137,12 @@ def test_constructors_are_what_the_text_says() -> None:
 def test_what_optimisers_leave() -> None:
     """Optimisers merge equal pure ops and remove unused ones, but keep loads around a store."""
     module = parse("""
-    func.func @f(%m: memref<8xi8>, %i: index, %a: i32) {
+    func.func @f(%m: memref<8xi8>, %t: memref<8xi32>, %i: index, %a: i32) {
       %x = dsp.load_word %m[%i] : memref<8xi8> -> i32
+      %v, %w = dsp.load_pair %t[%i] : memref<8xi32> -> i32, i32
       %p = dsp.sxtb16 %x rotate 0 : i32
       %q = dsp.sxtb16 %x rotate 0 : i32
-      %s = dsp.smlad %p, %q, %a : i32
+      %s = dsp.smlad %p, %v, %a : i32
       dsp.keep_order
       %unused = dsp.pack %p, %a halves tt : i32
       dsp.store_word %s, %m[%i] : i32, memref<8xi8>
@@ -145,6 +155,6 @@ def test_what_optimisers_leave() -> None:
     dce(module)
     names = [op.name.removeprefix("dsp.") for op in module.walk() if op.name.startswith("dsp.")]
     assert names == [
-        *("load_word", "sxtb16", "smlad", "keep_order"),
+        *("load_word", "load_pair", "sxtb16", "smlad", "keep_order"),
         *("store_word", "keep_order", "load_word"),
     ]

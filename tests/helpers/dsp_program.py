@@ -11,6 +11,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from npu_dialect import dsp
+
 Words: TypeAlias = NDArray[np.int32]
 
 EXTREMES = (0, 1, -1, 0x7F80_7F80, -0x7F80_7F81, -(2**31), 2**31 - 1, -0x7FFF_8000)
@@ -25,7 +27,7 @@ FLOATS = (
 )
 """Ties, signed zeros, numbers next to powers of two and to the ends of i32, and no numbers."""
 
-COUNT = 224
+COUNT = 208
 """How many words each input has."""
 
 BEFORE = 3
@@ -145,6 +147,12 @@ def loaded(data: NDArray[Any]) -> Words:
     return sliding_window_view(data[BEFORE:], 4).copy().view(np.int32).ravel()
 
 
+def neighbours(case: Case) -> list[Words]:
+    """The words of `a`, and those behind them; the last two words are loaded twice."""
+    first = np.minimum(np.arange(len(case.a)), len(case.a) - dsp.PAIR)
+    return [case.a[first], case.a[first + 1]]
+
+
 OPS: dict[str, Callable[[Case], Words]] = {
     "dsp.sxtb16 %a rotate 0 : i32": extended(np.int8, 0),
     "dsp.sxtb16 %a rotate 8 : i32": extended(np.int8, 8),
@@ -173,6 +181,8 @@ OPS: dict[str, Callable[[Case], Words]] = {
     "dsp.usat %a to 16 : i32": held(0, 2**16 - 1),
     "dsp.load_word %low[%i] : LOW -> i32": lambda case: loaded(case.signed),
     "dsp.load_word %high[%i] : HIGH -> i32": lambda case: loaded(case.unsigned),
+    "dsp.load_pair %as[%j] : WORDS -> i32, i32": lambda case: neighbours(case)[0],
+    "dsp.load_pair %as[%j] {high} : WORDS -> i32, i32": lambda case: neighbours(case)[1],
 }
 """For each op on the operands of one iteration, the results of all iterations."""
 
@@ -184,7 +194,10 @@ def expected(case: Case) -> tuple[Words, NDArray[np.uint8]]:
 
 
 def word_of(op: str, row: int) -> str:
-    """The text that gives `%result` of a row: an op, or the low or high word of its i64."""
+    """The text that gives `%result` of a row: an op, or one of two words, `high` or not."""
+    if op.endswith("i32, i32"):
+        names = [f"%result{row}", f"%other{row}"]
+        return f"{', '.join(reversed(names) if 'high' in op else names)} = {op}"
     if not op.endswith("i64"):
         return f"%result{row} = {op}"
     both, word = f"%both{row} = {op}\n", f"%both{row}"
@@ -227,17 +240,20 @@ def program(count: int = COUNT) -> str:
         f"memref<{size}x{'i8' if name == 'low' else 'ui8'}, #npu.sram> to {kind}\n"
         for name, kind in views.items()
     )
-    rows = re.sub("LOW|HIGH", lambda found: views[found[0].lower()], rows)
+    views["words"] = f"memref<{kinds[0][1]}, #npu.sram>"
+    rows = re.sub("LOW|HIGH|WORDS", lambda found: views[found[0].lower()], rows)
     return f"""
     func.func @words({arguments}) attributes {{sram.arena = {sum(sizes)} : i64}} {{
       %zero = arith.constant 0 : index
       %one = arith.constant 1 : index
       %four = arith.constant 4 : index
       %count = arith.constant {count} : index
+      %last = arith.constant {count - dsp.PAIR} : index
       %none = arith.constant 0 : i32
       dsp.store_word %none, %storeds[%zero] : i32, memref<{kinds[7][1]}, #npu.sram>
       {subviews}
       scf.for %i = %zero to %count step %one {{
+        %j = arith.minsi %i, %last : index
         {loads}{rows}
         %begin = arith.muli %i, %four : index
         %at = arith.addi %begin, %one : index

@@ -225,10 +225,14 @@ class ChainMaker(LayerMaker):
         return kernel, [random.choice((1, 1, 2, 3)) for _ in kernel], pads, dilations
 
     def weights(self, *shape: int) -> Array:
-        """Random weights, at times only the least and the greatest one."""
+        """Random weights, at times only the least and the greatest one.
+
+        With -128 among them, some kernels store them in another way than without.
+        """
+        least = self.random.choice((-128, -127))
         if self.random.random() < 0.3:
-            return self.numbers.choice((-128, 127), shape)
-        return self.numbers.integers(-128, 128, shape)
+            return self.numbers.choice((least, 127), shape)
+        return self.numbers.integers(least, 128, shape)
 
     def sums(self, element: Attribute) -> IntegerType:
         """The element type of a bias: mostly i32, for which there are kernels."""

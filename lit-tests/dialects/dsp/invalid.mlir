@@ -32,6 +32,30 @@ func.func @f(%m: memref<1xi16>, %i: index) {
 
 // -----
 
+func.func @f(%m: memref<8xi16>, %i: index) {
+  %x, %y = dsp.load_pair %m[%i] : memref<8xi16> -> i32, i32
+  func.return
+}
+// CHECK: expected integers of 32 bits in memory, got memref<8xi16>
+
+// -----
+
+func.func @f(%m: memref<1xi32>, %i: index) {
+  %x, %y = dsp.load_pair %m[%i] : memref<1xi32> -> i32, i32
+  func.return
+}
+// CHECK: expected at least 2 elements, got memref<1xi32>
+
+// -----
+
+func.func @f(%m: memref<8xi32, strided<[2]>>, %i: index) {
+  %x, %y = dsp.load_pair %m[%i] : memref<8xi32, strided<[2]>> -> i32, i32
+  func.return
+}
+// CHECK: expected one axis without gaps, got memref<8xi32, strided<[2]>>
+
+// -----
+
 func.func @f(%m: memref<8xi32>, %i: index, %x: i32) {
   dsp.store_word %x, %m[%i] : i32, memref<8xi32>
   func.return

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @words
 // GENERIC-LABEL: "words"
-func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %i: index, %f: f32, %h: memref<8xi16>) {
+func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %i: index, %f: f32, %h: memref<8xi16>, %pairs: memref<8xi32>) {
   // CHECK: %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
   // GENERIC: %x = "dsp.load_word"(%m, %i) : (memref<64xi8, #npu.sram>, index) -> i32
   %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
@@ -11,6 +11,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   %y = dsp.load_word %u[%i] : memref<?xui8, strided<[1], offset: ?>> -> i32
   // CHECK-NEXT: %w = dsp.load_word %h[%i] : memref<8xi16> -> i32
   %w = dsp.load_word %h[%i] : memref<8xi16> -> i32
+  // CHECK-NEXT: %v0, %v1 = dsp.load_pair %pairs[%i] : memref<8xi32> -> i32, i32
+  // GENERIC: %v0, %v1 = "dsp.load_pair"(%pairs, %i) : (memref<8xi32>, index) -> (i32, i32)
+  %v0, %v1 = dsp.load_pair %pairs[%i] : memref<8xi32> -> i32, i32
   // CHECK-NEXT: %a = dsp.sxtb16 %x rotate 0 : i32
   // GENERIC: %a = "dsp.sxtb16"(%x) <{rotate = 0 : i64}> : (i32) -> i32
   %a = dsp.sxtb16 %x rotate 0 : i32

@@ -50,6 +50,7 @@ WEIGHTS: Mapping[str, float] = {
     "dsp.smlad": 1,
     "dsp.smla": 1,
     "dsp.load_word": 1,
+    "dsp.load_pair": 1,
     "dsp.store_word": 1,
     "dsp.sxtb16": 1,
     "dsp.sxtab16": 1,

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from npu_dialect.dsp import LoadWordOp, StoreWordOp
+from npu_dialect.dsp import LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import PlacesOp, ScatterOp
@@ -114,8 +114,9 @@ class NestReader:
                 yield from self.element(op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 yield from self.element(op.memref, op.indices, writes=True)
-            case LoadWordOp():
-                yield from self.element(op.memref, [op.index], writes=False, size=WORD_BYTES)
+            case LoadWordOp() | LoadPairOp():
+                size = op.WORDS * WORD_BYTES
+                yield from self.element(op.memref, [op.index], writes=False, size=size)
             case StoreWordOp():
                 yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
             case LoadVectorOp() | StoreVectorOp() | PlacesOp():

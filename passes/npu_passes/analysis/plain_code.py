@@ -19,8 +19,7 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from npu_dialect.dsp import KeepOrderOp, LoadWordOp, StoreWordOp
-from npu_dialect.dsp.memory import WORD_BYTES
+from npu_dialect.dsp import WORD_BYTES, KeepOrderOp, LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_passes.analysis.affine_index import Linear, constant_of, linear
 from npu_passes.analysis.block_times import block_times
@@ -46,7 +45,7 @@ INDEX_SUMS = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
 SCALAR = ("arith.", "dsp.", "math.")
 """The beginnings of the names of ops on numbers."""
 
-OTHERS = frozenset((arith.ConstantOp, KeepOrderOp, LoadWordOp, StoreWordOp))
+OTHERS = frozenset((arith.ConstantOp, KeepOrderOp, LoadPairOp, LoadWordOp, StoreWordOp))
 """Those that are more than a computation."""
 
 OF_OPERANDS = (arith.CmpiOp, arith.IndexCastOp)
@@ -125,8 +124,8 @@ class Reader:
                 yield Call(callee, tuple(map(self.number, roots)), self.layers.get(op))
             case memref.LoadOp() | memref.StoreOp():
                 yield self.element(op)
-            case LoadWordOp() | StoreWordOp():
-                yield self.word(op)
+            case LoadWordOp() | LoadPairOp() | StoreWordOp():
+                yield from self.words(op)
             case KeepOrderOp():
                 yield Fence()
             case memref.CopyOp():
@@ -188,12 +187,19 @@ class Reader:
         writes = isinstance(op, memref.StoreOp)
         return self.access(op.memref, at, width, op.value if writes else op.res, writes=writes)
 
-    def word(self, op: LoadWordOp | StoreWordOp) -> Access:
-        """An access to a word, which lies at elements from an index on."""
+    def words(self, op: LoadWordOp | LoadPairOp | StoreWordOp) -> Iterator[Step]:
+        """An access to a word or two, which lie at elements from an index on.
+
+        A load of two words gives the first, from which the second follows.
+        """
         at = Linear().plus(self.linear(op.index), element_bytes(memref_type(op.memref)))
-        writes = isinstance(op, StoreWordOp)
-        value = op.value if writes else op.result
-        return self.access(op.memref, at, WORD_BYTES, value, writes=writes)
+        if isinstance(op, StoreWordOp):
+            yield self.access(op.memref, at, WORD_BYTES, op.value, writes=True)
+            return
+        yield self.access(op.memref, at, op.WORDS * WORD_BYTES, op.results[0], writes=False)
+        for second in op.results[1:]:
+            first = self.number(op.results[0])
+            yield Compute(f"{op.name}.{second.type}", (first,), self.number(second))
 
     def access(
         self, buffer: SSAValue, at: Linear, size: int, value: SSAValue, *, writes: bool

@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 
 from npu_dialect.arenas import is_on_chip
-from npu_dialect.dsp import LoadWordOp, StoreWordOp
+from npu_dialect.dsp import LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.mve import GatherOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
@@ -259,7 +259,7 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
                 yield op.destination, False
         case memref.CopyOp():
             yield from ((op.source, False), (op.destination, True))
-        case memref.LoadOp() | LoadWordOp() | LoadVectorOp() | GatherOp():
+        case memref.LoadOp() | LoadWordOp() | LoadPairOp() | LoadVectorOp() | GatherOp():
             yield op.memref, False
         case memref.StoreOp() | StoreWordOp() | StoreVectorOp() | ScatterOp():
             yield op.memref, True

@@ -11,7 +11,7 @@ before. The bytes that were counted already get weights of zero, so nothing beyo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,12 @@ FILTERS = 4
 IN_PAIRS = (0, 2, 1, 3)
 """The order of a quad's weights where a word of input holds two neighbours, (x0, x1), (x2, x3)."""
 
-Format = Literal["wide", "narrow", "bytes"]
+Format = Literal["wide", "mixed", "narrow", "bytes"]
 """How the four weights w0 to w3 of a quad are stored for a block of filters.
 
 `wide`: words of two 16-bit halves: (w0, w2) of each filter, then (w1, w3) of each filter. A
-dual 16-bit multiply-accumulate takes them without unpacking. `narrow`: for each filter a word of
+dual 16-bit multiply-accumulate takes them without unpacking. `mixed`: the same, but the second word
+is (w1 - 256 w0, w3 - 256 w2); see `mixes`. `narrow`: for each filter a word of
 four bytes. `bytes`: w0 of each filter, then w1 of each filter, and so on."""
 
 
@@ -56,7 +57,12 @@ def quad_size(form: Format, filters: int) -> int:
 
     An element is a word, or a byte if the format is `bytes`.
     """
-    return {"wide": 2 * filters, "narrow": filters, "bytes": QUAD * filters}[form]
+    return {
+        "wide": 2 * filters,
+        "mixed": 2 * filters,
+        "narrow": filters,
+        "bytes": QUAD * filters,
+    }[form]
 
 
 def pack_runs(
@@ -75,7 +81,33 @@ def pack_runs(
         return np.concatenate([part.transpose(0, 2, 1).reshape(-1) for part in parts])
     if form == "narrow":
         return np.concatenate([words_of(part).reshape(-1) for part in parts])
-    return np.concatenate([halves_of(part).reshape(-1) for part in parts])
+    words = mixed_of if form == "mixed" else halves_of
+    return np.concatenate([words(part).reshape(-1) for part in parts])
+
+
+def mixes(weights: NDArray[np.int8]) -> bool:
+    """Whether weights [..., length] can be stored as `mixed`: all differences have 16 bits.
+
+    A word of four bytes is read as two 16-bit halves as it is: e0 + 256 x1 and e2 + 256 x3, with
+    bytes e0 and e2 without a sign, x1 and x3 with one. These times (w0, w2), plus (x1, x3) times
+    (w1 - 256 w0, w3 - 256 w2), are e0 w0 + x1 w1 + e2 w2 + x3 w3. So only one of two pairs of bytes
+    is unpacked.
+    """
+    found = differences_of(in_quads(weights))
+    return bool((found >= -(2**15)).all() and (found < 2**15).all())
+
+
+def differences_of(quads: NDArray[np.int8]) -> NDArray[np.int32]:
+    """For quads [..., 4] the differences w1 - 256 w0 and w3 - 256 w2, [..., 2]."""
+    whole = quads.astype(np.int32)
+    return whole[..., 1::2] - 256 * whole[..., 0::2]
+
+
+def mixed_of(quads: NDArray[np.int8]) -> NDArray[np.int32]:
+    """Quads [count, filters, 4] as words [count, 2, filters]: (w0, w2), then the differences."""
+    first = pairs(quads[..., 0], quads[..., 2])
+    differences = differences_of(quads)
+    return np.stack([first, pairs(differences[..., 0], differences[..., 1])], 1)
 
 
 def in_quads(weights: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -98,7 +130,7 @@ def halves_of(quads: NDArray[np.int8]) -> NDArray[np.int32]:
     return np.stack([pairs(quads[..., 0], quads[..., 2]), pairs(quads[..., 1], quads[..., 3])], 1)
 
 
-def pairs(low: NDArray[np.int8], high: NDArray[np.int8]) -> NDArray[np.int32]:
+def pairs(low: NDArray[np.integer[Any]], high: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
     """Words of two 16-bit halves: `low` in the bottom half, `high` in the top half."""
     both = np.stack([low, high], axis=-1).astype("<i2")
     return np.ascontiguousarray(both).view("<i4")[..., 0].astype(np.int32)

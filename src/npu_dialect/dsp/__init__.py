@@ -38,10 +38,18 @@ from npu_dialect.dsp.arithmetic import (
     Uxtab16Op,
     Uxtb16Op,
 )
-from npu_dialect.dsp.memory import WORD_BYTES, KeepOrderOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp.memory import (
+    PAIR,
+    WORD_BYTES,
+    KeepOrderOp,
+    LoadPairOp,
+    LoadWordOp,
+    StoreWordOp,
+)
 
 __all__ = [
     "DSP",
+    "PAIR",
     "ROTATIONS",
     "SATURATIONS",
     "WORD_BYTES",
@@ -50,6 +58,7 @@ __all__ = [
     "Halves",
     "HalvesAttr",
     "KeepOrderOp",
+    "LoadPairOp",
     "LoadWordOp",
     "PackOp",
     "RoundOp",
@@ -70,6 +79,7 @@ DSP = Dialect(
     "dsp",
     [
         LoadWordOp,
+        LoadPairOp,
         StoreWordOp,
         Sxtb16Op,
         Uxtb16Op,

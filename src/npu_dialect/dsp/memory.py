@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, i32
 from xdsl.ir import Attribute, SSAValue
@@ -16,9 +17,12 @@ from npu_dialect.npu.maps import is_buffer_type
 WORD_BYTES = 4
 """Bytes of a word."""
 
+PAIR = 2
+"""Words that one instruction can load."""
 
-def verify_words(type_: Attribute, widths: Sequence[int]) -> None:
-    """Check that a buffer has one axis of contiguous integers, enough for a word.
+
+def verify_words(type_: Attribute, widths: Sequence[int], words: int = 1) -> None:
+    """Check that a buffer has one axis of contiguous integers, enough for some words.
 
     `widths` are the bits that an element may have. Raises: VerifyException if it does not fit.
     """
@@ -27,7 +31,7 @@ def verify_words(type_: Attribute, widths: Sequence[int]) -> None:
     if not isa(element, IntegerType) or element.width.data not in widths:
         kinds = " or ".join(f"{width} bits" for width in widths)
         raise VerifyException(f"expected integers of {kinds} in memory, got {type_}")
-    count = 8 * WORD_BYTES // element.width.data
+    count = words * 8 * WORD_BYTES // element.width.data
     shape, strides = type_.get_shape(), type_.get_strides()
     if len(shape) != 1 or strides is None or tuple(strides) != (1,):
         raise VerifyException(f"expected one axis without gaps, got {type_}")
@@ -49,6 +53,9 @@ class LoadWordOp(IRDLOperation):
 
     name = "dsp.load_word"
 
+    WORDS: ClassVar[int] = 1
+    """The words that it loads."""
+
     memref = operand_def(MemRefType)
     index = operand_def(IndexType)
     result = result_def(i32)
@@ -63,6 +70,42 @@ class LoadWordOp(IRDLOperation):
     def verify_(self) -> None:
         """The buffer is a vector of bytes or of 16-bit halves."""
         verify_words(self.memref.type, (8, 16))
+
+
+@irdl_op_definition
+class LoadPairOp(IRDLOperation):
+    """LDRD: loads two neighbouring words, those of the element at the index and of the next one.
+
+    The instruction needs an address that 4 divides. So the elements have 32 bits: a buffer of such
+    elements begins at a multiple of 4 bytes, wherever it lies.
+
+    ```mlir
+    %a, %b = dsp.load_pair %taps[%i] : memref<64xi32> -> i32, i32
+    ```
+    """
+
+    name = "dsp.load_pair"
+
+    WORDS: ClassVar[int] = PAIR
+    """The words that it loads."""
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    first = result_def(i32)
+    second = result_def(i32)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$memref `[` $index `]` attr-dict `:` type($memref) `->` type($first) `,` type($second)"
+    )
+
+    def __init__(self, memref: SSAValue, index: SSAValue) -> None:
+        super().__init__(operands=[memref, index], result_types=[i32, i32])
+
+    def verify_(self) -> None:
+        """The buffer is a vector of at least two words."""
+        verify_words(self.memref.type, (32,), PAIR)
 
 
 @irdl_op_definition

@@ -51,6 +51,16 @@ def load_word(buffer: Array, index: int) -> int:
     return WORD.unpack_from(buffer.data, index * buffer.itemsize)[0]
 
 
+def load_pair(buffer: Array, index: int) -> tuple[int, int]:
+    """Two neighbouring elements of a vector of words.
+
+    Raises: InterpretationError if one is outside the buffer.
+    """
+    if not 0 <= index <= buffer.size - dsp.PAIR:
+        raise outside(buffer, index)
+    return buffer.item(index), buffer.item(index + 1)
+
+
 def store_word(value: int, buffer: Array, index: int) -> None:
     """Store a word as four bytes of a vector, the lowest byte first, from an element on.
 
@@ -76,6 +86,11 @@ class DspFunctions(InterpreterFunctions):
     def run_load_word(self, _: Interpreter, op: dsp.LoadWordOp, args: PythonValues) -> PythonValues:
         """Load four bytes as a word."""
         return (load_word(*args),)
+
+    @impl(dsp.LoadPairOp)
+    def run_load_pair(self, _: Interpreter, op: dsp.LoadPairOp, args: PythonValues) -> PythonValues:
+        """Load two neighbouring words."""
+        return load_pair(*args)
 
     @impl(dsp.StoreWordOp)
     def run_store_word(

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect import dsp
 from npu_dialect.interpreters.arith import meaning_of
-from npu_dialect.interpreters.dsp import load_word, rounded, scaled_pair, store_word
+from npu_dialect.interpreters.dsp import load_pair, load_word, rounded, scaled_pair, store_word
 from npu_dialect.interpreters.expressions import expression_of
 from npu_dialect.interpreters.memref import (
     check_indices,
@@ -44,11 +44,12 @@ Compiled = Callable[..., PythonValues]
 FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     memref.StoreOp: store,
     dsp.LoadWordOp: load_word,
+    dsp.LoadPairOp: load_pair,
     dsp.StoreWordOp: store_word,
     dsp.RoundOp: rounded,
     dsp.ScalePairOp: scaled_pair,
 }
-"""Ops that are functions of their operands, with one result or none."""
+"""Ops that are functions of their operands; several results are a tuple."""
 
 
 @register_impls
@@ -129,7 +130,7 @@ class Translation:
         """Translate an op without regions to a call of the function that is its meaning."""
         arguments = ", ".join(self.use(operand) for operand in op.operands)
         results = [self.define(result) for result in op.results]
-        left = f"{results[0]} = " if results else ""
+        left = f"{', '.join(results)} = " if results else ""
         if (function := function_for(op)) is None:
             function, left = self.fall_back(op), "".join(f"{name}, " for name in results)
             left = f"{left}= " if left else ""

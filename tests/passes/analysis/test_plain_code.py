@@ -63,6 +63,16 @@ def test_words_of_bytes() -> None:
     assert (load.offset, load.size, load.element) == (8, 4, "i8")
 
 
+def test_the_second_word_of_a_pair_follows_from_the_first() -> None:
+    function = read("""
+    %t = memref.alloc() : memref<16xi32, #npu.sram>
+    %v, %w = dsp.load_pair %t[%c8] : memref<16xi32, #npu.sram> -> i32, i32""")
+    (load,) = accesses(function)
+    assert (load.offset, load.size, load.element) == (32, 8, "i32")
+    (second,) = (step for step in function.body.steps if isinstance(step, Compute))
+    assert (second.kind, second.operands) == ("dsp.load_pair.i32", (load.value,))
+
+
 def test_sums_of_indices_are_no_steps() -> None:
     function = read("""
     %sum = arith.addi %n, %c3 : index

@@ -96,6 +96,25 @@ def test_picked_elements(clauses: str, extent: int) -> None:
     np.testing.assert_array_equal(run(module, layer, 7), expected)
 
 
+@pytest.mark.parametrize("kind", ["max_pool", "avg_pool"])
+@pytest.mark.parametrize("pads", [0, 1])
+@pytest.mark.parametrize("size", [2, 3])
+def test_filters_share_inputs_at_the_border(kind: str, pads: int, size: int) -> None:
+    """Columns of a pooling window are written out where padding of either is at its border."""
+    extent = (6 + 2 * pads - size) // size + 1
+    clauses = (
+        f"strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] groups 1 then relu then {kind} "
+        f"[{size}, {size}] by [{size}, {size}] padded {[pads] * 4} dilated [1, 1]"
+    )
+    inputs: list[tuple[int, ...]] = [(1, 2, 6, 6), (4, 2, 3, 3), (4,)]
+    layer = layer_text("npu.conv2d", clauses, inputs, (1, 4, extent, extent))
+    ctx = context()
+    module = Parser(ctx, layer.text).parse_module()
+    expected = run(module.clone(), layer, 7)
+    LowerToLoopsPass(registers=32, unroll=256).apply(ctx, module)
+    np.testing.assert_allclose(run(module, layer, 7), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_a_wrong_kernel_is_noticed() -> None:
     """The comparison notices a mistake: another stride gives other numbers."""
     ctx = context()

@@ -19,6 +19,8 @@ from npu_plans.kernels.packing import (
     QUAD,
     Format,
     blocks_of,
+    mixed_of,
+    mixes,
     pack_runs,
     quad_size,
     quads_of,
@@ -59,7 +61,11 @@ def quad_of(form: Format, packed: NDArray[Any], filters: int, filter: int) -> It
         yield from (byte_of(packed[filter], k) for k in range(QUAD))
     else:
         even, odd = packed[filter], packed[filters + filter]
-        yield from (low_half(even), low_half(odd), high_half(even), high_half(odd))
+        lower = 256 if form == "mixed" else 0
+        yield low_half(even)
+        yield low_half(odd) + lower * low_half(even)
+        yield high_half(even)
+        yield high_half(odd) + lower * high_half(even)
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -87,11 +93,49 @@ def test_blocks_hold_each_filter_once(filters: int) -> None:
     assert all(first % FILTERS == 0 and count <= FILTERS for first, count in blocks_of(filters))
 
 
+@pytest.mark.parametrize(
+    ("weights", "fits"),
+    [
+        ([-127, -128, -127, 127], True),
+        ([-128, -1, 127, -128], True),
+        ([-128, 0, 0, 0], False),
+        ([0, 0, -128, 1], False),
+        ([0, -128, 0, -128], True),
+        ([0, 0, 0, 0, -128], True),
+        ([0, 0, 0, 0, -128, 0], False),
+        ([0, 0, 0, 0, 0, -128], True),
+    ],
+)
+def test_which_weights_mix(weights: Sequence[int], fits: bool) -> None:
+    """Only a least weight in an even place of its quad is too much, unless a negative one follows.
+
+    In a last quad that overlaps, the place counts from its end.
+    """
+    assert mixes(np.array([[weights]], np.int8)) == fits
+
+
+@given(st.lists(st.integers(-128, 127), min_size=4, max_size=4), st.binary(min_size=4, max_size=4))
+def test_mixed_products(weights: Sequence[int], data: bytes) -> None:
+    """Halves of the word as it is, and its odd bytes, give the products of its bytes."""
+    quad = np.maximum(np.array([[weights]], np.int8), -127)
+    ((first, second),) = mixed_of(quad)[..., 0]
+    halves = np.frombuffer(data, "<i2").astype(int)
+    odd = np.frombuffer(data, np.int8)[1::2].astype(int)
+    found = halves @ [low_half(first), high_half(first)] + odd @ [
+        low_half(second),
+        high_half(second),
+    ]
+    even = np.frombuffer(data, np.uint8)[0::2].astype(int)
+    assert found == even @ quad[0, 0, 0::2].astype(int) + odd @ quad[0, 0, 1::2].astype(int)
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(FORMATS), COUNTS, st.integers(1, 4), st.integers(QUAD, 19))
 def test_runs(form: Format, filters: int, runs: int, length: int) -> None:
     """At the places where a kernel reads, it meets each weight once."""
     weights = random_weights(filters, runs, length)
+    if form == "mixed":
+        weights = np.maximum(weights, -127)
     packed = pack_runs(weights, form)
     assert packed.dtype == (np.int8 if form == "bytes" else np.int32)
     starts, found, place = quads_of(length), np.zeros(weights.shape, int), 0
@@ -126,7 +170,12 @@ def test_words_of_a_known_run() -> None:
 # -- depthwise -------------------------------------------------------------------------------------
 
 
-@given(st.sampled_from(FORMATS), st.integers(4, 17), st.integers(1, 3), st.integers(1, 9))
+@given(
+    st.sampled_from(("wide", "narrow", "bytes")),
+    st.integers(4, 17),
+    st.integers(1, 3),
+    st.integers(1, 9),
+)
 def test_taps(form: Format, channels: int, multiplier: int, taps: int) -> None:
     """Packed depthwise weights hold four channels, tap by tap, filter by filter."""
     weights = random_weights(channels, multiplier, taps)

@@ -47,6 +47,7 @@ FOLLOWED = (
     memref.CopyOp,
     memref.DimOp,
     dsp.LoadWordOp,
+    dsp.LoadPairOp,
     dsp.StoreWordOp,
     mve.LoadOp,
     mve.StoreOp,

@@ -184,8 +184,9 @@ class Builder:
                 self.element(op, op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 self.element(op, op.memref, op.indices, writes=True)
-            case dsp.LoadWordOp():
-                self.element(op, op.memref, [op.index], writes=False, count=word_of(op.memref))
+            case dsp.LoadWordOp() | dsp.LoadPairOp():
+                count = op.WORDS * word_of(op.memref)
+                self.element(op, op.memref, [op.index], writes=False, count=count)
             case dsp.StoreWordOp():
                 self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))
             case mve.LoadOp() | mve.StoreOp():

@@ -11,17 +11,23 @@
 // DSP: sym_name = "dense_taps", {{.*}}type = memref<72xi32, #npu.flash>
 // SMALL: sym_name = "dense_taps", {{.*}}type = memref<36xi32, #npu.flash>
 // BYTES: sym_name = "dense_taps", {{.*}}type = memref<144xi8, #npu.flash>
-// 3 - (-3) * 36, the same for each filter; where flash is short one code has to do for all pixels.
-// DSP: sym_name = "dense_starts", {{.*}}dense<111> : tensor<4xi32>
+// 3 - (-3) * 36, the same for each filter, and less 128 * 18 where the signs of every second byte
+// are flipped; where flash is short one code has to do for all pixels.
+// DSP: sym_name = "dense_starts", {{.*}}dense<-2193> : tensor<4xi32>
 // SMALL: sym_name = "dense_biases", {{.*}}dense<3> : tensor<4xi32>
 // BYTES: sym_name = "dense_starts", {{.*}}dense<111> : tensor<4xi32>
 // CHECK: func.func private @dense(%x: memref<1x4x5x4xi8, {{.*}}>, %y: memref<1x4x3x2xi8, #npu.sram>)
 // CHECK: %x_1 = memref.reinterpret_cast %x to offset: [0], sizes: [80], strides: [1]
 // CHECK: scf.for
-// Two pixels, which share the weights of four filters.
-// DSP: dsp.sxtb16 {{.*}} rotate 0 : i32
-// DSP: dsp.smlad %{{[a-z0-9_, %]*}} : i32
-// DSP: dsp.sxtb16 {{.*}} rotate 8 : i32
+// Two pixels, which share the weights of four filters. A word is multiplied as it is, then its odd
+// bytes; each load of weights is one for two filters.
+// DSP-COUNT-2: arith.xori %x{{[_0-9]*}}, %cst{{[_0-9]*}} : i32
+// DSP: dsp.keep_order
+// DSP: dsp.load_pair
+// DSP-COUNT-4: dsp.smlad %{{[a-z0-9_, %]*}} : i32
+// DSP: dsp.load_pair
+// DSP-COUNT-4: dsp.smlad %{{[a-z0-9_, %]*}} : i32
+// DSP-COUNT-2: dsp.sxtb16 {{.*}} rotate 8 : i32
 // Weights are extended on their way into a product.
 // SMALL: dsp.load_word
 // SMALL: dsp.sxtb16
@@ -47,9 +53,25 @@ func.func private @dense(%x : memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.s
 
 // -----
 
+// 256 times the least weight, and another one, have no room in 16 bits; so all bytes are unpacked.
+// CHECK-LABEL: func.func @least
+// DSP: dsp.uxtb16 {{.*}} rotate 0 : i32
+// DSP: dsp.uxtb16 {{.*}} rotate 8 : i32
+// CHECK: func.return
+"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<1x4x1x1xi8, #npu.flash>, initial_value = dense<[[[[-128]], [[0]], [[1]], [[1]]]]> : tensor<1x4x1x1xi8>, constant}> : () -> ()
+func.func @least(%x : memref<1x4x2x2xui8, strided<[16, 1, 8, 4]>, #npu.sram>, %y : memref<1x1x2x2xui8, #npu.sram>) {
+  %w = memref.get_global @w : memref<1x4x1x1xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x2x2xui8, strided<[16, 1, 8, 4]>, #npu.sram>, memref<1x4x1x1xi8, #npu.flash>) outs(%y : memref<1x1x2x2xui8, #npu.sram>) zero_points [128, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// -----
+
 // Bytes without sign.
 // CHECK-LABEL: func.func @unsigned
-// DSP: dsp.uxtb16 {{.*}} rotate 0 : i32
+// DSP: arith.constant -2147450880 : i32
+// DSP: arith.xori
+// DSP: dsp.sxtb16 {{.*}} rotate 8 : i32
 // SMALL: dsp.uxtab16
 // BYTES: arith.extui
 // CHECK: func.return

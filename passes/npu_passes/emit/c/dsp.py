@@ -1,18 +1,21 @@
 """Prints the ops of the dsp dialect that are statements: loads and stores of words, keep_order.
 
     %x = dsp.load_word %m[%i] : memref<64xi8> -> i32
+    %v, %w = dsp.load_pair %taps[%i] : memref<64xi32> -> i32, i32
     dsp.keep_order
 
 becomes
 
     const int32_t x = npu_dsp_load_word(&m[i]);
-    NPU_KEEP_ORDER();
+    int32_t v, w; npu_dsp_load_pair(&taps[i], &v, &w); NPU_KEEP_ORDER();
 
 A word is loaded where its op stands, not where it is read: the lowering has chosen the order of
 loads.
 """
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 from npu_dialect import dsp, mve
 from npu_passes.emit.c.body import Body
@@ -21,10 +24,12 @@ from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.memory import element
 from npu_passes.emit.c.types import memref_of
 
+Access: TypeAlias = (
+    dsp.LoadWordOp | dsp.LoadPairOp | dsp.StoreWordOp | mve.LoadOp | mve.StoreOp | mve.PlacesOp
+)
 
-def address(
-    body: Body, op: dsp.LoadWordOp | dsp.StoreWordOp | mve.LoadOp | mve.StoreOp | mve.PlacesOp
-) -> Expr:
+
+def address(body: Body, op: Access) -> Expr:
     """The address of a word or vector as an expression."""
     body.unit.ctype(memref_of(op.memref).element_type)
     found = element(body, op.memref, [body.use(op.index)])
@@ -38,6 +43,18 @@ def print_load_word(body: Body, op: dsp.LoadWordOp) -> None:
         body.define(op.result, expr)
     else:
         body.print_named(op.result, expr)
+
+
+def print_load_pair(body: Body, op: dsp.LoadPairOp) -> None:
+    """Print the load of two words into two variables, which nothing changes afterwards."""
+    place = address(body, op).text
+    names = [body.name_for(result) for result in op.results]
+    kind = body.unit.ctype(op.first.type).name
+    helper = use_helper(body.unit, "load_pair")
+    body.line(f"{kind} {', '.join(names)};")
+    body.add_to_line(f"{helper}({place}, {', '.join(f'&{name}' for name in names)});")
+    for result, name in zip(op.results, names, strict=True):
+        body.values[result] = Expr(name)
 
 
 def print_store_word(body: Body, op: dsp.StoreWordOp) -> None:

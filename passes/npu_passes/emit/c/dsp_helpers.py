@@ -123,6 +123,18 @@ return (int32_t)(low | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24);""",
     ("stdint.h", "string.h"),
 )
 
+LOAD_PAIR = Helper(
+    "void {}(const int32_t *at, int32_t *first, int32_t *second)",
+    "Two neighbouring words, in one instruction.",
+    "*first = at[0];\n*second = at[1];",
+    """\
+typedef int64_t two_words __attribute__((aligned(4), may_alias));
+__asm__("ldrd %0, %1, %2" : "=r"(*first), "=r"(*second) : "m"(*(const two_words *)at));""",
+    f"#if defined({ARM}) && defined(__thumb2__)",
+)
+"""GCC puts the instruction's offset, up to 1020 bytes, into an operand of 64 bits. The registers
+are any two in Thumb, but not in the other set of instructions."""
+
 STORE_WORD = Helper(
     "void {}(void *at, int32_t word)",
     "Four bytes at any address, the lowest one first.",
@@ -301,6 +313,7 @@ def instruction(name: str, rotate: int, *operands: str) -> str:
 def helpers() -> Iterator[tuple[str, Helper]]:
     """All functions, each with its name without `npu_dsp_`."""
     yield "load_word", LOAD_WORD
+    yield "load_pair", LOAD_PAIR
     yield "store_word", STORE_WORD
     yield "round", ROUND
     yield "scale_pair", SCALE_PAIR

@@ -15,7 +15,12 @@ from npu_dialect.attributes import LAYER
 from npu_passes.analysis.views import FROM_BASE
 from npu_passes.emit.c import memory, transfers
 from npu_passes.emit.c.body import Body, writes_memory
-from npu_passes.emit.c.dsp import print_keep_order, print_load_word, print_store_word
+from npu_passes.emit.c.dsp import (
+    print_keep_order,
+    print_load_pair,
+    print_load_word,
+    print_store_word,
+)
 from npu_passes.emit.c.expr import Expr, Rank
 from npu_passes.emit.c.floats import inverse
 from npu_passes.emit.c.mve import (
@@ -211,6 +216,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dma.WritesOp: transfers.print_access,
     dma.WorkOp: transfers.print_work,
     dsp.LoadWordOp: print_load_word,
+    dsp.LoadPairOp: print_load_pair,
     dsp.StoreWordOp: print_store_word,
     dsp.KeepOrderOp: print_keep_order,
     mve.LoadOp: print_load_vector,

@@ -142,9 +142,10 @@ def replace_words(b: WordBuilder, function: FuncOp) -> None:
             continue
         b.builder.insertion_point = InsertPoint.before(op)
         made = build(b, op)
-        if made is not None:
-            made.name_hint = op.results[0].name_hint
-            op.results[0].replace_all_uses_with(made)
+        values = made if isinstance(made, tuple) else () if made is None else (made,)
+        for result, value in zip(op.results, values, strict=True):
+            value.name_hint = result.name_hint
+            result.replace_all_uses_with(value)
         erase(op)
 
 

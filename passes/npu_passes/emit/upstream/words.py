@@ -47,7 +47,7 @@ class WordBuilder(LoopBuilder):
         return self.quickly(kind, (value,), type_, partial(kind, value, type_), type_)
 
 
-Build = Callable[[WordBuilder, Any], SSAValue | None]
+Build = Callable[[WordBuilder, Any], SSAValue | tuple[SSAValue, SSAValue] | None]
 
 HALF = 16
 """Bits of a half."""
@@ -213,6 +213,11 @@ def load_word(b: WordBuilder, op: dsp.LoadWordOp) -> SSAValue:
     return word
 
 
+def load_pair(b: WordBuilder, op: dsp.LoadPairOp) -> tuple[SSAValue, SSAValue]:
+    """Two neighbouring words."""
+    return b.load(op.memref, [op.index]), b.load(op.memref, [b.add(op.index, 1)])
+
+
 def store_word(b: WordBuilder, op: dsp.StoreWordOp) -> None:
     """Store the elements of a word, the lowest one first."""
     kind, numbers = parts_of(op)
@@ -229,6 +234,7 @@ def nothing(b: WordBuilder, op: dsp.KeepOrderOp) -> None:
 BUILD: Mapping[type[Operation], Build] = MappingProxyType(
     {
         dsp.LoadWordOp: load_word,
+        dsp.LoadPairOp: load_pair,
         dsp.StoreWordOp: store_word,
         dsp.Sxtb16Op: extend,
         dsp.Uxtb16Op: extend,

@@ -331,5 +331,6 @@ def unit_of(
     bytes_ = element_of(op.input) in BYTE_TYPES
     if "dsp" in options.features and (bytes_ or (last and point == 0)):
         kind = DualUnit if bytes_ else HalfUnit
-        return kind(b, op.input, point, form or options.words)
+        short = options.words == "narrow"
+        return kind(b, op.input, point, form or options.words, short=short)
     return ByteUnit(b, op.input, point)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import PoolAttr
@@ -20,12 +21,12 @@ from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.unit import Taps
+from npu_passes.lowering.kernels.unit import DualUnit, MixedUnit, Taps
 from npu_passes.lowering.kernels.walk import visit
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Span, divisor, interior
-from npu_plans.kernels.packing import PAIR, QUAD, pack_runs, quad_size, quads_of
+from npu_plans.kernels.packing import PAIR, QUAD, mixes, pack_runs, quad_size, quads_of
 
 
 @dataclass(frozen=True)
@@ -83,20 +84,34 @@ class DenseKernel:
         self.b: LoopBuilder = layer.b
         self.rows, self.columns = grid.rows, grid.columns
         self.groups, self.filters = groups, len(layer.weights) // groups.count
+        self.patch = layer.vector(map)
         kernel = self.rows.kernel, self.columns.kernel
         weights = layer.weights.reshape(len(layer.weights), -1, *kernel)
         rows = groups.widened(weights).transpose(0, 2, 3, 1)
         each = (groups.count, self.filters, self.rows.kernel * runs.count, runs.length)
-        packed = [
-            pack_runs(group, layer.unit.form, layer.unit.order)
-            for group in np.ascontiguousarray(rows).reshape(each)
-        ]
+        in_runs = np.ascontiguousarray(rows).reshape(each)
+        self.mix(in_runs)
+        packed = [pack_runs(group, layer.unit.form, layer.unit.order) for group in in_runs]
         self.taps = layer.table("taps", np.concatenate(packed))
-        self.patch = layer.vector(map)
         self.first_channel: Index = 0
         self.first_filter: Index = 0
         if self.is_flat:
             layer.flatten()
+
+    def mix(self, weights: NDArray[np.int8]) -> None:
+        """Let half of each word stay packed if no window is cut and the weights allow that.
+
+        `weights`: [groups, filters, runs, length].
+        """
+        layer, pool = self.layer, self.pool
+        axes = () if pool is None else pool.axes(self.rows.outputs, self.columns.outputs)
+        cut = self.grid.is_padded or any(axis.before or axis.after or axis.ceil for axis in axes)
+        # The unit of 16-bit maps has words of two elements, which need no unpacking at all.
+        if cut or type(layer.unit) is not DualUnit or layer.unit.form != "wide":
+            return
+        if mixes(weights):
+            layer.unit = unit = MixedUnit(self.b, self.patch, layer.zero_point)
+            layer.surplus = unit.surplus(weights.reshape(-1, *weights.shape[2:]))
 
     @cached_property
     def starts(self) -> tuple[int, ...]:

@@ -324,7 +324,11 @@ class DepthwiseKernel:
         """The weights of a tap for some lanes: as words of two halves, or one by one."""
         b, unit, first = self.b, self.layer.unit, tap * self.size
         if isinstance(unit, DualUnit):
-            return [unit.weight(taps, first, unit.half_of(lane), 0, 1) for lane in lanes[::2]]
+            return [
+                weight
+                for lane in lanes[::2]
+                for weight in unit.weights(taps, first, unit.half_of(lane), [0], 1)
+            ]
         return [widened(b, b.load(taps, [first + lane], "w"), "w") for lane in lanes]
 
     def products(

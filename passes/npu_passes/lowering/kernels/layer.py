@@ -85,6 +85,8 @@ class Layer:
         self.pixels, self.residual_pixels = self.out, self.residual
         self.folding = None if axes is None else Folding(b, self.out, axes, self.epilogue)
         self.words = self.vector(self.out) if self.stores_words else None
+        self.surplus: NDArray[np.int64] | None = None
+        """What the unit adds to the sum of each filter besides, in windows without padding."""
 
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a buffer of one axis."""
@@ -113,10 +115,11 @@ class Layer:
     @cached_property
     def folded(self) -> SSAValue | None:
         """The table of biases minus zero point * sum of weights, for windows without padding."""
-        if self.zero_point == 0:
+        if self.zero_point == 0 and self.surplus is None:
             return self.plain
         total = self.weights.reshape(len(self.bias), -1).astype(np.int64).sum(axis=1)
-        return self.table("starts", wrapped(self.bias - self.zero_point * total))
+        surplus = 0 if self.surplus is None else self.surplus
+        return self.table("starts", wrapped(self.bias - self.zero_point * total - surplus))
 
     def biases(self, filter: Index, lanes: Sequence[int], *, folded: bool) -> list[SSAValue]:
         """First values of the sums of filters `filter + lane`, for each of `lanes`."""

@@ -212,13 +212,16 @@ class DualRows(Rows):
                     values[product.word] = unit.halves(loaded, product.word.half, less_zero)
             if crowded:
                 b.insert(dsp.KeepOrderOp())
-            for f in range(count):
-                weight = b.load(views.taps, [weights + step.weight * count + f], "w")
-                for product in step.products:
-                    here = product.pixel * count + f
-                    value, total = values[product.word], found[here]
-                    op = product_of(value, weight, total, product, crowded and in_place)
-                    found[here] = b.insert(op, "acc").result
+            for low in range(0, count, dsp.PAIR):
+                group = range(low, min(low + dsp.PAIR, count))
+                place_of = weights + step.weight * count + low
+                loaded = unit.loaded(views.taps, place_of, len(group))
+                for f, weight in zip(group, loaded, strict=True):
+                    for product in step.products:
+                        here = product.pixel * count + f
+                        value, total = values[product.word], found[here]
+                        op = product_of(value, weight, total, product, crowded and in_place)
+                        found[here] = b.insert(op, "acc").result
                 if crowded:
                     b.insert(dsp.KeepOrderOp())
         return found

@@ -12,7 +12,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
@@ -20,10 +24,24 @@ from npu_dialect import dsp
 from npu_dialect.npu.quantization import ui8
 from npu_passes.support.integers import element_of, widened, without
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.packing import IN_PAIRS, QUAD, Format, quad_size
+from npu_plans.kernels.packing import IN_PAIRS, QUAD, Format, in_quads, quad_size
+
+FLIPPED = 128
+"""By how much a byte changes when its topmost bit is flipped."""
+EVEN_SIGNS = 0x00800080
+"""The topmost bits of bytes 0 and 2 of a word."""
+ODD_SIGNS = -(2**31) | 0x00008000
+"""The topmost bits of bytes 1 and 3 of a word."""
 
 CROWDED = 8
 """From this many sums on, C compilers must be kept from loading ahead, which spills registers."""
+
+
+FEW = 2
+"""The most quads in a row for which compilers find registers if they load ahead, with few sums."""
+
+LONG_TURN = 4
+"""The most quads of narrow weights in one iteration of a loop, unless flash is short."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,8 @@ class Unit(ABC):
     """The most quads in straight-line code."""
     chunk: int
     """The most quads in one iteration of an inner loop."""
+    is_long: bool = False
+    """Whether the code has many quads in a row: C compilers must be kept from loading ahead."""
 
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int) -> None:
         self.b, self.zero_point = b, zero_point
@@ -75,6 +95,8 @@ class Unit(ABC):
         for index, start in enumerate(starts):
             places = [pixel + start for pixel in pixels]
             sums = self.quad(patch, places, vector, index * size, sums, less_zero)
+            if self.is_long and len(sums) < CROWDED and len(starts) > FEW:
+                self.b.insert(dsp.KeepOrderOp())
         return list(sums)
 
     @abstractmethod
@@ -132,12 +154,17 @@ class DualUnit(Unit):
     chunk = 16
     two_words = False
     """Whether a quad is two words, one for each half."""
+    reloads = True
+    """Whether the word of a quad is loaded again for its second half if there are many sums."""
 
-    def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format) -> None:
+    def __init__(
+        self, b: LoopBuilder, map: SSAValue, zero_point: int, form: Format, *, short: bool
+    ) -> None:
+        """`short`: flash is short, so keep the code short too."""
         super().__init__(b, map, zero_point)
-        self.form = form
-        if form == "narrow":  # flash is short, so keep the code short too
-            self.straight, self.chunk = 2, 1
+        self.form, self.is_long = form, not short or form != "narrow"
+        if form == "narrow":
+            self.straight, self.chunk = 2, 1 if short else LONG_TURN
 
     def quad(
         self,
@@ -158,15 +185,19 @@ class DualUnit(Unit):
         crowded = len(sums) >= CROWDED
         stays = crowded and self.form == "narrow"
         words: list[SSAValue] = []
+        known: dict[int, list[SSAValue]] | None = None if crowded else {}
         for half in (0, 1):
-            if half == 0 or crowded or self.two_words:
+            if half == 0 or (crowded and self.reloads) or self.two_words:
                 words = [self.word(patch, place, half) for place in places]
             values = [self.halves(word, half, less_zero) for word in words]
             if crowded:
                 b.insert(dsp.KeepOrderOp.create())
-            for f in range(filters):
-                weight = self.weight(taps, first, half, f, filters)
-                for p, value in enumerate(values):
+            for low in range(0, filters, dsp.PAIR):
+                group = range(low, min(low + dsp.PAIR, filters))
+                weights = self.weights(taps, first, half, group, filters, known)
+                for (f, weight), (p, value) in product(
+                    zip(group, weights, strict=True), enumerate(values)
+                ):
                     at = p * filters + f
                     operands = (value, weight, found[at])
                     made = partial(dsp.SmladOp, *operands, in_place=stays)
@@ -198,14 +229,75 @@ class DualUnit(Unit):
         extend = dsp.Uxtb16Op if self.unsigned else dsp.Sxtb16Op
         return b.quickly(extend, (word,), i32, partial(extend, word, rotate), rotate, "x")
 
-    def weight(self, taps: SSAValue, first: int, half: int, filter: int, filters: int) -> SSAValue:
-        """The two weights of a filter that belong to one word of halves."""
+    def weights(
+        self,
+        taps: SSAValue,
+        first: int,
+        half: int,
+        group: Sequence[int],
+        filters: int,
+        known: dict[int, list[SSAValue]] | None = None,
+    ) -> list[SSAValue]:
+        """For each filter of a group its two weights that belong to one word of halves.
+
+        `known`: words of both halves that are loaded already, by the place of the first.
+        """
         b = self.b
-        if self.form == "wide":
-            return b.load(taps, [first + half * filters + filter], "w")
-        word = b.load(taps, [first + filter], "w")
-        extend, rotate = partial(dsp.Sxtb16Op, word, 8 * half), 8 * half
-        return b.quickly(dsp.Sxtb16Op, (word,), i32, extend, rotate, "w")
+        rotate = 8 * half
+        if self.form != "narrow":
+            return self.loaded(taps, first + half * filters + group[0], len(group))
+        found: list[SSAValue] = []
+        at = first + group[0]
+        words = None if known is None else known.get(at)
+        if words is None:
+            words = self.loaded(taps, at, len(group))
+        if known is not None:
+            known[at] = words
+        for word in words:
+            extend = partial(dsp.Sxtb16Op, word, rotate)
+            found.append(b.quickly(dsp.Sxtb16Op, (word,), i32, extend, rotate, "w"))
+        return found
+
+    def loaded(self, taps: SSAValue, at: int, count: int) -> list[SSAValue]:
+        """Some neighbouring words of a table, two at a time; one that is left by itself."""
+        b, found = self.b, list[SSAValue]()
+        for place in range(at, at + count - 1, dsp.PAIR):
+            found += b.insert(dsp.LoadPairOp(taps, b.value(place)), "w").results
+        return found if len(found) == count else [*found, b.load(taps, [at + count - 1], "w")]
+
+
+class MixedUnit(DualUnit):
+    """As `DualUnit`, with weights of the form `mixed`: the first half of a word is the word itself.
+
+    Its even bytes must have no sign, its odd ones must have one. So the topmost bits of those that
+    have it the other way are flipped: 128 is added to each even byte of int8, and subtracted from
+    each odd byte of uint8. `surplus` is what this adds to the sums.
+    """
+
+    reloads = False
+
+    def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int) -> None:
+        super().__init__(b, map, zero_point, "mixed", short=False)
+
+    def surplus(self, weights: NDArray[np.int8]) -> NDArray[np.int64]:
+        """What flipped bytes add to the sums of filters with weights [filters, runs, length]."""
+        quads = in_quads(weights).astype(np.int64)
+        chosen, sign = (quads[..., 1::2], -1) if self.unsigned else (quads[..., 0::2], 1)
+        return sign * FLIPPED * chosen.reshape(len(weights), -1).sum(axis=1)
+
+    def word(self, patch: SSAValue, place: int, half: int = 0) -> SSAValue:
+        """Load four bytes; see the docstring of the class."""
+        b, loaded = self.b, super().word(patch, place, half)
+        flips = ODD_SIGNS if self.unsigned else EVEN_SIGNS
+        return b.binary(arith.XOrIOp, loaded, b.integer(flips), "x")
+
+    def halves(self, word: SSAValue, half: int, less_zero: bool) -> SSAValue:
+        """The word as it is, or its odd bytes as two 16-bit halves."""
+        assert not less_zero
+        if half == 0:
+            return word
+        odd = partial(dsp.Sxtb16Op, word, 8)
+        return self.b.quickly(dsp.Sxtb16Op, (word,), i32, odd, 8, "x")
 
 
 class HalfUnit(DualUnit):
