@@ -1,7 +1,7 @@
 """Predicted instructions beside those of emulated microcontrollers; fits the tables of costs.
 
     python bench/instructions.py [--target NAME ...] [--form int8|float ...] [NETWORK ...]
-    python bench/instructions.py --fit cortex-m4
+    python bench/instructions.py --fit cortex-m4 [--form float]
 
 Without --fit, the networks that the fit has not seen are compiled, built with -O2 and run under
 QEMU. Printed are the prediction for each network and for each layer that takes more than 2 % of the
@@ -9,9 +9,10 @@ instructions; --worst N prints only the N worst of these. The exit code is 1 if 
 more than 10 %, or such a layer by more than 20 %.
 
 --fit measures the random networks of tests/helpers/instructions/networks.py in both forms, fits the
-costs, and writes passes/npu_plans/instructions/NAME.toml. Costs are at least 0. They minimise the
-relative errors of the layers, where an error above 5 % counts linearly, plus the distance to the
-costs of expected_costs.toml, which settles what the measurements do not tell apart.
+costs, and writes passes/npu_plans/instructions/NAME.toml. With --form float, only the
+costs of layers of floats are written, from the same fit to both forms. Costs are at least 0. They
+minimise the relative errors of the layers, where an error above 5 % counts linearly, plus the
+distance to the costs of expected_costs.toml, which settles what the measurements do not tell apart.
 """
 
 from __future__ import annotations
@@ -161,6 +162,16 @@ def fitted(networks: Sequence[Sample], core: Core) -> dict[str, float]:
     return known | {name: round(float(cost), 3) for name, cost in zip(names, found, strict=True)}
 
 
+def float_text(costs: Mapping[str, float], count: int) -> str:
+    """The part of a TOML file with the costs of layers of floats."""
+    lines = [
+        f"# Those of layers of floats, of a later fit to {count} networks (--form float).",
+        "[float_costs]",
+        *(f'"{name}" = {cost}' for name, cost in sorted(costs.items())),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def table_text(target: str, costs: Mapping[str, float], count: int) -> str:
     """The TOML file of a core."""
     compiler, flags = compiler_of(target)
@@ -189,13 +200,17 @@ def table_text(target: str, costs: Mapping[str, float], count: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fit(target: str) -> None:
-    """Measure the random networks, fit, and write the table."""
-    names = [str(seed) for seed in SEEDS]
+def fit(target: str, forms: Sequence[str]) -> None:
+    """Measure the random networks, fit, and write the table, or the part of it for floats."""
+    names, path = [str(seed) for seed in SEEDS], TABLES / f"{target}.toml"
     networks = [one for _, one in samples(names, tuple(FORMS), target)]
     costs = fitted(networks, CORES[target])
-    text = table_text(target, costs, len(networks))
-    (TABLES / f"{target}.toml").write_text(text, encoding="utf-8")
+    if tuple(forms) == ("float",):
+        others = path.read_text(encoding="utf-8").split("\n# Those of layers of floats")[0]
+        text = others.rstrip() + "\n\n" + float_text(costs, len(networks))
+    else:
+        text = table_text(target, costs, len(networks))
+    path.write_text(text, encoding="utf-8")
     table = Costs(CORES[target], costs, OTHER)
     errors = [abs(error_of(layer, table)) for one in networks for layer in one.large_layers]
     print(f"{target}: {len(networks)} networks, mean error of their layers {np.mean(errors):.1%}")
@@ -211,7 +226,7 @@ def main() -> int:
     parser.add_argument("--fit", choices=tuple(CORES), help="fit the costs of a core")
     chosen = parser.parse_args()
     if chosen.fit:
-        fit(chosen.fit)
+        fit(chosen.fit, chosen.form or tuple(FORMS))
         return 0
     targets, forms = chosen.target or ["cortex-m4", "fe310"], chosen.form or list(FORMS)
     good = [compare(each, forms, chosen.networks, chosen.worst) for each in targets]

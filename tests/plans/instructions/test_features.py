@@ -221,3 +221,12 @@ def test_costs() -> None:
     assert {"cortex-m4", "fe310"} <= set(known_cores())
     with pytest.raises(CostError, match="no costs of instructions for 'z80'"):
         costs_of("z80")
+
+
+def test_layers_of_floats_have_costs_of_their_own() -> None:
+    """A layer that reads floats and writes as many bytes is none of them."""
+    costs = Costs(FPU, {"load.f32": 2.0, "store.i8": 1.0}, 0.5, {"load.f32": 3.0, "store.f32": 1.0})
+    assert costs.instructions({"load.f32": 10, "store.f32": 1, "load.i8": 4}) == 30 + 1 + 4 * 0.5
+    assert costs.instructions({"load.f32": 10, "store.i8": 10}) == 20 + 10
+    assert costs_of("cortex-m4").float_costs != costs_of("cortex-m4").costs
+    assert not costs_of("fe310").float_costs
