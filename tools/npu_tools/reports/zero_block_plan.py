@@ -19,10 +19,10 @@ planes, with the index, for each byte of the map.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma, dram
 from npu_dialect.attributes import NOT_COMPRESSED
@@ -41,15 +41,25 @@ def block_rows(function: Operation, times: Mapping[dma.StartOp, int]) -> Iterato
     `times`: how often each transfer runs in one inference.
     """
     writers = list(layers(function))
+    stored, loaded = by_map(times, "target"), by_map(times, "source")
     for alloc in [op for op in function.walk() if isinstance(op, dram.AllocOp)]:
-        stores = [op for op in times if root_of(op.target) is alloc.buffer]
-        loads = [op for op in times if root_of(op.source) is alloc.buffer]
+        stores, loads = stored.get(alloc.buffer, []), loaded.get(alloc.buffer, [])
         blocks = [op for op in (*stores, *loads) if op.block is not None]
         if blocks or NOT_COMPRESSED.is_on(alloc):
             tiles = [root_of(op.source) for op in stores]
             found = tuple(op for op in writers if root_of(op.output) in tiles)
             spilled = SpilledMap(alloc, tuple(stores), tuple(loads), found)
             yield block_row(spilled, times, blocks[0] if blocks else None)
+
+
+def by_map(
+    transfers: Iterable[dma.StartOp], end: Literal["target", "source"]
+) -> dict[SSAValue, list[dma.StartOp]]:
+    """The transfers of each buffer that they move to, or from."""
+    found: dict[SSAValue, list[dma.StartOp]] = {}
+    for op in transfers:
+        found.setdefault(root_of(op.target if end == "target" else op.source), []).append(op)
+    return found
 
 
 def block_row(
