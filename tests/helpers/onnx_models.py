@@ -129,3 +129,13 @@ def rejected(proto: ModelProto | bytes, *parts: str, **input_dims: int) -> str:
     for part in parts:
         assert part in message
     return message
+
+
+def chain() -> ModelProto:
+    """Two convolutions: 3 channels of 8x8, 4 of 8x8, 2 of 6x6."""
+    weights = {"v": numbers(4, 3, 3, 3), "w": numbers(2, 4, 3, 3, seed=1)}
+    nodes = [
+        node("Conv", "x v", "a", pads=[1, 1, 1, 1], name="one"),
+        node("Conv", "a w", "y", name="two"),
+    ]
+    return model(nodes, {"x": (1, 3, 8, 8)}, weights=weights)

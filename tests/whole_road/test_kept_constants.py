@@ -14,7 +14,7 @@ from onnx import ModelProto
 from helpers.emulated import require
 from helpers.networks.int8 import saved_int8
 from helpers.networks.zoo import TINY
-from helpers.onnx_models import Array, model, node, numbers
+from helpers.onnx_models import Array, chain, model, node, numbers
 from helpers.random_onnx import random_model
 from npu_dialect.interpreters import run_function
 from npu_tools.commands import compile as command
@@ -67,16 +67,6 @@ def board(folder: Path, fast: int, slow: int = 4000000) -> str:
     path = folder / "board.toml"
     path.write_text(BOARD.format(fast=fast, slow=slow), encoding="utf-8")
     return str(path)
-
-
-def chain() -> ModelProto:
-    """Two convolutions: 3 channels of 8x8, 4 of 8x8, 2 of 6x6."""
-    weights = {"v": numbers(4, 3, 3, 3), "w": numbers(2, 4, 3, 3, seed=1)}
-    nodes = [
-        node("Conv", "x v", "a", pads=[1, 1, 1, 1], name="one"),
-        node("Conv", "a w", "y", name="two"),
-    ]
-    return model(nodes, {"x": (1, 3, 8, 8)}, weights=weights)
 
 
 def saved(folder: Path, graph: ModelProto | None = None) -> Path:

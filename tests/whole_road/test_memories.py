@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto
 
 from helpers.emulated import require
 from helpers.networks.int8 import saved_int8
 from helpers.networks.zoo import TINY, build
-from helpers.onnx_models import Array, model, node, numbers
+from helpers.onnx_models import Array, chain, model, node, numbers
 from helpers.paths import ROOT
 from helpers.random_onnx import random_model
 from npu_dialect.interpreters import run_function
@@ -76,16 +75,6 @@ def test_a_chain_in_two_memories(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "int net_run(const float *x, float *y, void *fast, void *slow);" in header
     assert f"#define NET_FAST_BYTES {fast['bytes']}\n" in header
     assert "#define NET_ARENA_BYTES" not in header
-
-
-def chain() -> ModelProto:
-    """Two convolutions: 3 channels of 8x8, 4 of 8x8, 2 of 6x6."""
-    weights = {"v": numbers(4, 3, 3, 3), "w": numbers(2, 4, 3, 3, seed=1)}
-    nodes = [
-        node("Conv", "x v", "a", pads=[1, 1, 1, 1], name="one"),
-        node("Conv", "a w", "y", name="two"),
-    ]
-    return model(nodes, {"x": (1, 3, 8, 8)}, weights=weights)
 
 
 def test_what_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,9 @@ from npu_tools.importers.frontends import load
 from npu_tools.shared.files import write_files
 from npu_tools.verifying.emulators import Interface, run_on
 
+OFF = {"ds_cnn": 0.03}
+"""How far off a network may be that is off by more than 2 %."""
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -30,7 +33,7 @@ from npu_tools.verifying.emulators import Interface, run_on
     ],
 )
 def test_the_estimate_of_int8_plans(network: str, options: dict[str, Any], tmp_path: Path) -> None:
-    """How much more a plan costs than `default`: within 3 % of the emulated Cortex-M4."""
+    """How much more a plan costs than `default`: within 2 % of the emulated Cortex-M4."""
     job = Job(saved_int8(tmp_path, network, **options), "cortex-m4", io="int8")
     machine, found = Machine.load("cortex-m4"), list[tuple[float, int]]()
     for pipeline, streamed in product(("default", "rows"), (False, True)):
@@ -49,4 +52,4 @@ def test_the_estimate_of_int8_plans(network: str, options: dict[str, Any], tmp_p
         found.append((plan_of(module, plan, machine).cost, run.instructions))
     first_cost, first = found[0]
     for cost, instructions in found:
-        assert cost / first_cost == pytest.approx(instructions / first, rel=0.03)
+        assert cost / first_cost == pytest.approx(instructions / first, rel=OFF.get(network, 0.02))

@@ -1,6 +1,7 @@
 """Int8 networks as `tosa` text on emulated boards, with channels second and last.
 
-An image with channels last is read where it lies, in at most 4 % more instructions than planes.
+An image with channels last is read where it lies, in no more instructions than planes; one network
+takes a little more.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from npu_tools.shared.files import write_files
 from npu_tools.shared.installed import context
 from npu_tools.verifying.emulators import run_on
 
+MORE = {("cortex-m4", "cifar10"): 1.04}
+"""How much more instructions than planes an image with channels last may take."""
 STACK = 1024
 """Bytes of RAM beside the arena."""
 
@@ -58,7 +61,7 @@ def compared(board: str, network: str, folder: Path, **options: Any) -> None:
         instructions(board, folder / str(last), integer_text(module, channels_last=last), last=last)
         for last in (False, True)
     )
-    assert last <= 1.04 * second
+    assert last <= (1.0 if options else MORE.get((board, network), 1.0)) * second
 
 
 @pytest.mark.slow
