@@ -107,6 +107,7 @@ def off_chip(
         "npu-keep-parts",
         f"npu-tile-loops{tile}",
         blocks,
+        "npu-overlap-rows",
         "npu-double-buffer",
         "npu-assign-sram-offsets{strategy=greedy}",
         "npu-prefetch",

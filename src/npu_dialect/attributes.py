@@ -239,6 +239,27 @@ BACKWARDS = Key(
     readers="npu-share-functions, npu-lower-to-loops",
     absent="they run forwards",
 )
+ROW_BUFFER = Key(
+    "npu.row_buffer",
+    (Place.ROWS,),
+    UNIT,
+    "its result leaves the chip: each row is computed in a buffer of its own and copied from there",
+    writers="npu-fuse-regions",
+    readers="npu-bufferize",
+    absent="each row is computed where it lies in the result",
+)
+OVERLAP_ROWS = Key(
+    "npu.overlap_rows",
+    (Place.ROWS, Place.LOOP),
+    UNIT,
+    (
+        "a request to move rows of maps off chip while other rows are computed. The steps in which "
+        "no row is padding get a loop of their own"
+    ),
+    writers="npu-fuse-regions, npu-bufferize",
+    readers="npu-bufferize, npu-overlap-rows",
+    absent="rows are moved where they are used",
+)
 # -- tiles and transfers -------------------------------------------------------------------------
 TILE = Key(
     "npu.tile",

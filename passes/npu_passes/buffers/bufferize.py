@@ -59,7 +59,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.arguments import argument_attributes, is_streamed
@@ -397,8 +397,7 @@ def check_streams(function: func.FuncOp, spaces: Spaces) -> None:
     """
     for op in function.body.block.ops:
         if isinstance(op, RowsOp) and op.is_streamed:
-            fetched = spaces.ends_off_chip and isinstance(op.input, BlockArgument)
-            if not fetched and not is_streamed(argument_attributes(op.input)):
+            if not spaces.ends_off_chip and not is_streamed(argument_attributes(op.input)):
                 refuse(op, "expected an input of the function with npu.stream, got another map")
     for argument in function.args:
         if is_streamed(argument_attributes(argument)):

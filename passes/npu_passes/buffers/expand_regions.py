@@ -39,85 +39,155 @@ If its rows arrive one at a time, they are copied into a ring, as if a layer com
 
 On a machine with DMA, parameters that lie off chip are fetched as a whole before the loop. Rows of
 an input off chip are fetched into the ring. A row of an output off chip is computed in a buffer of
-one row, and sent from there. A row of a further map off chip is fetched when a layer reads it.
+one row, and sent from there; so is a row of a map that will leave the chip (`npu.row_buffer`). A
+row of a further map off chip is fetched when a layer reads it.
+
+With `npu.overlap_rows`, the steps in which no row is padding and all rings are full are a loop of
+their own without choices, in which rows of the input are fetched at the start of each round:
+
+    t = 0 to 2: code, or a loop                    // rings fill
+    scf.for %t = 0 to 29 {                         // steps 3 to 31
+      copy row t + 3 of %x to %line
+      copy %line to row 2 of %ring                 // behind the others, which move up
+      ...
+    } {npu.overlap_rows}                           // `npu-overlap-rows` moves rows early or late
+    t = 32: code, or a loop
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect import dma
-from npu_dialect.attributes import RING, ROW_TIME, RUNS, TOP_ROWS
-from npu_dialect.npu.attributes import int_array, int_values
+from npu_dialect.attributes import OVERLAP_ROWS, RING, ROW_BUFFER
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, PoolOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_regions import RegionMap, region_maps, streams
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.npu.structure import provenance
-from npu_dialect.row_times import RowRead, place_in_ring
 from npu_dialect.stream_attributes import STREAM_STEPS
-from npu_passes.buffers.expand_rows import MAPS_IN, MAPS_OUT, fetched, is_fetched
-from npu_passes.buffers.row_buffers import copy, fill, move, move_up, rows_buffer, rows_of
-from npu_passes.buffers.row_cases import Case, cases_of, choose_case
+from npu_passes.buffers.expand_rows import fetched, is_fetched
+from npu_passes.buffers.region_rows import RegionRows
+from npu_passes.buffers.region_steps import Steps, steady_steps
+from npu_passes.buffers.row_buffers import copy, fill, rows_buffer, rows_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.support.refuse import refuse
 
+MOST_APART = 12
+"""The most steps before the steady ones, or behind them, that are code of their own."""
+
 
 @dataclass(frozen=True)
-class RegionExpansion:
-    """Builds the loop of one region, from buffer `source` to buffer `out`.
-
-    `maps` are the OFMs of its layers, `reads` the maps that each layer reads row by row. `buffers`
-    maps the parameters and further maps to their buffers. `lines` are buffers on chip for one row
-    of what lies off chip: further maps, and the output. `rings` are the rings of the maps between
-    layers.
-    """
-
-    b: LoopBuilder
-    op: RowsOp
-    source: SSAValue
-    out: SSAValue
-    maps: Mapping[SSAValue, RegionMap]
-    reads: Mapping[LayerOp, Mapping[SSAValue, RowRead]]
-    buffers: Mapping[SSAValue, SSAValue]
-    spaces: Spaces
-    lines: Mapping[SSAValue, SSAValue]
-    rings: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+class RegionExpansion(RegionRows):
+    """Builds the loops of one region."""
 
     def build(self) -> None:
         """Build the rings and the loop."""
         b, (start, stop) = self.b, steps_of(self.maps)
+        steady = steady_steps(self.maps.values()) if OVERLAP_ROWS.is_on(self.op) else None
         if self.fetches:
             b.insert(dma.ReadsOp(self.source)).attributes |= provenance(self.op.layers[0])
-        elif self.op.is_streamed:  # all rows arrive, needed or not
+        elif self.arrives:  # all rows arrive, needed or not
             arrival = self.maps[self.op.input].time
             stop = max(stop, arrival.step(height_of(self.op.input)))
-        if self.result in self.lines:
+        if is_fetched(self.out, self.spaces):
             b.insert(dma.WritesOp(self.out)).attributes |= provenance(self.op.layers[-1])
         for map_, found in self.maps.items():
             if found.ring:  # of an input too, whose rows arrive one at a time
                 hint = map_.name_hint or "ring"
                 ring = rows_buffer(b, map_, found.ring, self.spaces.maps, hint)
                 self.rings[map_] = ring
-
-        def one_step(step: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            self.start(step)
-            for group in self.groups():
-                self.turn(group, step, (start, stop))
-            return ()
-
-        b.loop(0, stop - start, one_step, hint="t")
-        if self.op.is_streamed and not self.fetches:
+        if steady is None:
+            self.loop(range(start, stop), first=True)
+        else:
+            self.others(range(start, steady.start), first=True)
+            self.steady_loop(steady)
+            self.others(range(steady.stop, stop), first=False)
+        if self.arrives:
             loop, time = self.op.prev_op, self.maps[self.op.input].time
             assert isinstance(loop, scf.ForOp)
             STREAM_STEPS.set(loop, (height_of(self.op.input), time.delay - start))
+
+    def loop(self, steps: range, *, first: bool) -> None:
+        """Build a loop over some steps; `first`: these are the first ones."""
+
+        def one_step(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            if first:
+                self.start(index)
+            for group in self.groups():
+                self.turn(group, Steps(index, steps))
+            return ()
+
+        self.b.loop(0, len(steps), one_step, hint="t")
+
+    def others(self, steps: range, *, first: bool) -> None:
+        """Build the steps before the steady ones, or behind them: without a loop if they are few.
+
+        Then later passes see their transfers one by one.
+        """
+        if first and not steps:
+            self.start(0)
+        size = 1 if len(steps) <= MOST_APART else max(1, len(steps))
+        for place in range(0, len(steps), size):
+            self.loop(steps[place : place + size], first=first and not place)
+
+    def steady_loop(self, rounds: range) -> None:
+        """Build the loop over the steady steps, whose transfers can run beside other rounds."""
+        turns = [
+            Steps(0, range(rounds.start + each, rounds.stop + each, rounds.step), True)
+            for each in range(rounds.step)
+        ]
+        arrivals = self.turns_of(self.op.input, turns) if self.op.input in self.rings else []
+        arrived = {turn: self.line(self.op.input, "line") for turn in arrivals}
+        lines = self.lines_of(turns)
+
+        def one_round(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            for turn, line in arrived.items():
+                row = replace(turn, index=index).row(self.b, self.maps[self.op.input])
+                self.bring(rows_of(self.b, self.source, row, 1, "arrived"), line)
+            for turn in turns:
+                step = replace(turn, index=index)
+                if turn in lines:
+                    self.lines[self.result] = lines[turn]
+                for group in self.groups():
+                    if group[-1] is not self.op.input:
+                        self.turn(group, step)
+                    elif turn in arrived:
+                        self.take(step, arrived[turn])
+            return ()
+
+        self.b.loop(0, len(rounds), one_round, hint="t")
+        loop = self.op.prev_op
+        assert isinstance(loop, scf.ForOp)
+        OVERLAP_ROWS.set(loop, True)
+
+    def turns_of(self, map_: SSAValue, turns: Sequence[Steps]) -> list[Steps]:
+        """The steps of a round in which it is a map's turn."""
+        return [turn for turn in turns if turn.rows(self.maps[map_])]
+
+    def lines_of(self, turns: Sequence[Steps]) -> dict[Steps, SSAValue]:
+        """The buffer for the row of the result in each step of a round that computes one."""
+        if self.result not in self.lines:
+            return {}
+        first, *others = self.turns_of(self.result, turns)
+        more = (self.line(self.result, "row") for _ in others)
+        return dict(zip((first, *others), (self.lines[self.result], *more)))
+
+    def line(self, map_: SSAValue, hint: str) -> SSAValue:
+        """A new buffer for one row of a map."""
+        return rows_buffer(self.b, map_, 1, self.spaces.maps, hint)
+
+    def take(self, step: Steps, arrived: SSAValue) -> None:
+        """Put a row that has arrived into the ring of the input."""
+        map_ = self.op.input
+        rows = step.rows(self.maps[map_])
+        copy(self.b, arrived, self.newest(map_, rows[0], rows))  # they all have the same place
 
     def start(self, step: Index) -> None:
         """Fill the rings with padding in the first step, where no row is put at the start."""
@@ -135,7 +205,7 @@ class RegionExpansion:
             return ()
 
         if above:
-            self.b.choose(self.b.between(self.b.value(step), 0, 1), pad)
+            self.decide(step, range(2), 0, 1, pad)
 
     def groups(self) -> list[list[SSAValue]]:
         """The maps, each behind the maps that it overwrites, in the order of the region."""
@@ -155,25 +225,29 @@ class RegionExpansion:
         return found
 
     @property
-    def fetches(self) -> bool:
-        """Whether the rows of the input are fetched from off chip."""
-        return is_fetched(self.source, self.spaces)
+    def arrives(self) -> bool:
+        """Whether the rows of the input arrive one at a time."""
+        return self.op.is_streamed and not self.spaces.ends_off_chip
 
-    @property
-    def result(self) -> SSAValue:
-        """The map that the region yields."""
-        return list(self.maps)[-1]
-
-    def turn(self, group: Sequence[SSAValue], step: Index, steps: tuple[int, int]) -> None:
+    def turn(self, group: Sequence[SSAValue], at: Steps) -> None:
         """Compute the next row of a map and of those that it overwrites, if it is their turn."""
         b, found = self.b, self.maps[group[-1]]
-        time = found.time
-        since = b.sub(step, time.delay - steps[0], "since")
-        first, last = found.steps
+        time, (first, last) = found.time, found.steps
+        if not (rows := at.rows(found)):
+            return
+
+        if at.steady:
+            self.put(group, at.row(b, found), rows)
+            return
+        since = b.sub(at.index, time.delay - at.steps.start, "since")
 
         def put() -> tuple[()]:
-            self.put(group, b.floor_div(since, time.period, "row"))
+            self.put(group, b.floor_div(since, time.period, "row"), rows)
             return ()
+
+        if len(at.steps) == 1:
+            put()
+            return
 
         def at_its_turn() -> tuple[()]:
             if time.period == 1:
@@ -181,155 +255,11 @@ class RegionExpansion:
             b.choose(b.divides(since, time.period), put)
             return ()
 
-        if (first, last + 1) == steps:
+        if first <= at.steps.start and at.steps.stop <= last + 1:
             at_its_turn()
         else:
             own = b.between(b.value(since), first - time.delay, last + 1 - time.delay)
             b.choose(own, at_its_turn)
-
-    def put(self, group: Sequence[SSAValue], row: Index) -> None:
-        """Put the next row of a map into its ring, or into the output."""
-        b, map_ = self.b, group[-1]
-        found = self.maps[map_]
-        if map_ is self.result:
-            if found.late:
-                first = b.between(b.value(row), found.late, found.late + 1)
-                b.choose(first, lambda: self.put_top(group, found.late))
-            self.put_out(group, row)
-            return
-        target = self.newest(map_, row)
-        if found.end <= found.computed:
-            self.compute(group, row, target)
-            return
-
-        def inside() -> tuple[()]:
-            self.compute(group, row, target)
-            return ()
-
-        exists = b.between(b.value(row), 0, found.computed)
-        b.choose(exists, inside, lambda: fill(b, target, found.pad))
-
-    def put_top(self, group: Sequence[SSAValue], late: int) -> tuple[()]:
-        """Put the rows of the result into the output that have waited."""
-        for row in range(late):
-            self.put_out(group, row)
-        return ()
-
-    def put_out(self, group: Sequence[SSAValue], row: Index) -> tuple[()]:
-        """Put a row of the result into the output."""
-        target = rows_of(self.b, self.out, row, 1, "row")
-        self.compute(group, row, self.lines.get(group[-1], target))
-        if group[-1] in self.lines:
-            self.move(self.lines[group[-1]], target, MAPS_OUT, self.op.layers[-1])
-        return ()
-
-    def newest(self, map_: SSAValue, row: Index) -> SSAValue:
-        """Make room for the next row of a map in its ring; returns its place."""
-        b, ring, found = self.b, self.rings[map_], self.maps[map_]
-        last, unmoved = found.ring - 1, found.unmoved
-
-        def move() -> tuple[()]:
-            return move_up(b, ring, 1, last)
-
-        if not unmoved:
-            if last:
-                move()
-            return rows_of(b, ring, last, 1, "newest")
-        if found.end > unmoved:
-            b.choose(b.between(b.value(row), unmoved, found.end), move)
-        slot = b.least(b.add(row, found.ring - unmoved), last, "slot")
-        return rows_of(b, ring, slot, 1, "newest")
-
-    def compute(self, group: Sequence[SSAValue], row: Index, target: SSAValue) -> None:
-        """Compute one row of each map of a group into `target`, one over the other.
-
-        A row of the input is copied or fetched.
-        """
-        for map_ in group:
-            if map_ is not self.op.input:
-                assert isinstance(map_.owner, LayerOp)
-                self.run(map_.owner, row, target)
-                continue
-            arrived = rows_of(self.b, self.source, row, 1, "arrived")
-            if self.fetches:
-                self.move(arrived, target, MAPS_IN, self.op.layers[0])
-            else:
-                copy(self.b, arrived, target)
-
-    def move(self, source: SSAValue, target: SSAValue, channel: int, layer: LayerOp) -> None:
-        """Move a row by DMA, for a layer."""
-        move(self.b, source, target, self.spaces.channel(channel), layer)
-
-    def run(self, layer: LayerOp, row: Index, target: SSAValue) -> None:
-        """Insert a layer that computes one row; one of several if it is a row at the border."""
-        reads = [
-            (read, value in self.rings)
-            for value, read in self.reads[layer].items()
-            if value is self.op.input or value in self.rings
-        ]
-        cases = cases_of(self.maps[layer.output], reads, top_rows=TOP_ROWS.is_on(self.op))
-        if self.maps[layer.output].late:
-            known = row if isinstance(row, int) else self.maps[layer.output].late
-            cases = [case for case in cases if known in case.rows]
-        choose_case(self.b, cases, row, lambda case: self.insert(layer, row, target, case))
-
-    def insert(
-        self,
-        layer: LayerOp,
-        row: Index,
-        target: SSAValue,
-        case: Case,
-    ) -> None:
-        """Insert the layer on buffers that computes one row, in one of its cases."""
-        reads = self.reads[layer]
-        inputs = [
-            self.view(layer, value, row, target, case)
-            if value in reads
-            else self.side(layer, value, row)
-            for value in layer.inputs
-        ]
-        new = layer.rebuilt(inputs, target)
-        if isinstance(new, Conv2dOp | PoolOp):
-            _, left, _, right = int_values(new.pads)
-            new.pads = int_array((case.above, left, case.below, right))
-        RING.drop(new)
-        ROW_TIME.drop(new)
-        RUNS.set(new, len(case.rows))
-        self.b.insert(new)
-
-    def view(
-        self,
-        layer: LayerOp,
-        value: SSAValue,
-        row: Index,
-        target: SSAValue,
-        case: Case,
-    ) -> SSAValue:
-        """The rows of a map that a layer needs in one of its cases."""
-        b, read = self.b, self.reads[layer][value]
-        if value is self.op.input and self.out is self.source and layer.output is self.result:
-            return target
-        if value is self.op.input and value not in self.rings:
-            count = read.reach - case.above - case.below
-            first = b.sub(b.mul(row, read.stride), read.before - case.above, "base") if count else 0
-            return rows_of(b, self.source, first, count, "window")
-        if value not in self.rings:
-            return target
-        found, result = self.maps[value], self.maps[layer.output]
-        place = place_in_ring(read, found.time, result.time, found.ring)
-        if case.above:
-            place = found.place_of_first(result.step(case.rows.start))
-        return rows_of(b, self.rings[value], place, read.reach - case.above, "window")
-
-    def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
-        """A parameter, or what a layer needs of a map from outside of the region."""
-        if any(reads_row(layer, streamed, value) for streamed in self.reads[layer]):
-            line = rows_of(self.b, self.buffers[value], row, 1, "line")
-            if value not in self.lines:
-                return line
-            self.move(line, self.lines[value], MAPS_IN, layer)
-            return self.lines[value]
-        return self.buffers[value]
 
 
 def height_of(value: SSAValue) -> int:
@@ -367,7 +297,7 @@ def expand_region(
             whole.append((layer, value))
         elif is_fetched(buffers[value], spaces) and value not in lines:
             lines[value] = rows_buffer(b, value, 1, spaces.maps, "line")
-    if is_fetched(out, spaces):
+    if is_fetched(out, spaces) or ROW_BUFFER.is_on(op):
         result = op.layers[-1].output
         lines[result] = rows_buffer(b, result, 1, spaces.maps, "row")
     buffers = {**buffers, **fetched(b, whole, buffers, spaces)}

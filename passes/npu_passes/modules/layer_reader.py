@@ -3,7 +3,8 @@
 It foresees what later passes do with memory:
 
 * `npu-bufferize`: views, layers in place, outputs that a layer writes straight, memory spaces.
-* `npu-fuse-additions`: an addition and the convolution that can take it in are one step.
+* `npu-fuse-additions`: an addition and the convolution that can take it in are one step. On a
+  machine with DMA, so are an addition and the activations behind it (`npu-fuse-activations`).
 * `npu-concat-in-place`: a part of a concatenation lies in the concatenation's buffer, and so does a
   map that the part overwrites.
 * `npu-choose-layouts` and `npu-transpose-in-place`, on a machine without DMA: a slice of channels
@@ -36,15 +37,18 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.layers.joining import JoinOp
 from npu_dialect.npu.maps import is_tensor_type, shape_of
+from npu_dialect.npu.pointwise import FunctionAttr
 from npu_dialect.npu.structure import is_constant
 from npu_passes.analysis.lifetimes import span_of
 from npu_passes.analysis.on_chip import size_of
 from npu_passes.buffers.buffer_plan import Sharing, is_tensor
 from npu_passes.buffers.choose_layouts import channels_last, gains, is_channels_last, reads_integers
 from npu_passes.buffers.spaces import Spaces
-from npu_passes.graph.fuse_additions import addition_fusion
+from npu_passes.graph.fuse_additions import activated, addition_fusion
 from npu_passes.support.images import is_image_view
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep, Span
+
+Sum = AddOp | QuantizedAddOp
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,8 @@ class Reader:
     sharing: Sharing = field(init=False)
     homes: dict[SSAValue, tuple[int, Span | None]] = field(init=False)
     sizes: list[int] = field(init=False)
+    taken: dict[LayerOp, tuple[LayerOp, ...]] = field(init=False)
+    """For the last layer of a unit, the others."""
 
     def __post_init__(self) -> None:
         """Find views and types as `npu-bufferize` does."""
@@ -121,12 +127,13 @@ class Reader:
             self.sharing.add(op)
         self.homes = {}
         self.sizes = []
+        self.taken = {}
 
     def program(self) -> LayerProgram:
         """The steps."""
         layers = [op for op in self.block.ops if isinstance(op, LayerOp) and self.is_step(op)]
-        taken = {op: conv for op in layers if (conv := taken_in(op)) is not None}
-        absorbed = set(taken.values())
+        self.taken = {unit[-1]: unit[:-1] for op in layers if len(unit := self.unit_of(op)) > 1}
+        absorbed = {op for others in self.taken.values() for op in others}
         layers = [op for op in layers if op not in absorbed]
         self.join(layers)
         self.chain(layers)
@@ -135,11 +142,11 @@ class Reader:
         steps: list[LayerStep] = []
         units: list[tuple[Operation, ...]] = []
         for number, op in enumerate(layers):
-            conv = taken.get(op)
-            ops = (op,) if conv is None else (conv, op)
+            others = self.taken.get(op, ())
+            ops = (*others, op)
             sources = dict.fromkeys(value for each in ops for value in self.maps(each))
-            if conv is not None:
-                sources.pop(conv.results[0])
+            for other in others:
+                sources.pop(other.results[0])
             before = 0
             for value in sources:
                 before |= 1 << makers[value] if value in makers else 0
@@ -151,6 +158,21 @@ class Reader:
         graph = LayerGraph(tuple(self.sizes), tuple(steps), frozenset(kept))
         homes = {value: number for value, (number, _) in self.homes.items()}
         return LayerProgram(graph, tuple(units), homes, {each: self.layout(each) for each in homes})
+
+    def unit_of(self, op: LayerOp) -> tuple[LayerOp, ...]:
+        """The layers that later passes make one, if a sum is among them: see the module.
+
+        Where maps leave the chip, the activations behind a sum belong to it, as they would be
+        moved.
+        """
+        if not isinstance(op, Sum):
+            return (op,)
+        fusion, off_chip = addition_fusion(op), self.spaces.ends_off_chip
+        if fusion is not None:
+            return (fusion.conv, *(fusion.absorbed if off_chip else (op,)))
+        activation, absorbed = activated(op)
+        has_channels = isinstance(activation, FunctionAttr) and activation.has_channels
+        return absorbed if off_chip and isinstance(op, AddOp) and not has_channels else (op,)
 
     def is_step(self, op: LayerOp) -> bool:
         """Whether a layer has a buffer of its own, or overwrites one: it is no view."""
@@ -226,11 +248,13 @@ class Reader:
 
     def overwritable(self, op: LayerOp) -> Iterator[SSAValue]:
         """The maps that a layer may overwrite if they die there; see `Sharing.overwritten`."""
-        fusion = addition_fusion(op) if isinstance(op, AddOp | QuantizedAddOp) else None
+        adding = (each for each in (*self.taken.get(op, ()), op) if isinstance(each, Sum))
+        first = next(adding, op)
+        fusion = addition_fusion(first) if isinstance(first, Sum) else None
         if fusion is not None:
             candidates = [fusion.residual]
         else:
-            candidates = [op.inputs[index] for index in op.in_place_inputs()]
+            candidates = [first.inputs[index] for index in first.in_place_inputs()]
         for value in candidates:
             home = self.source(value)
             same_type = value.type == op.results[0].type
@@ -238,7 +262,7 @@ class Reader:
                 continue
             if isinstance(home, BlockArgument) and self.spares(op, home):
                 continue
-            same = [other for other in op.operands if self.source(other) is home]
+            same = [other for other in first.operands if self.source(other) is home]
             if all(each in candidates and shape_of(each) == shape_of(value) for each in same):
                 yield home
 
@@ -353,11 +377,3 @@ def is_flattening(op: ReshapeOp) -> bool:
 def is_strided(op: Operation | Block) -> bool:
     """Whether an op is a layer that works on strided rows as fast as on dense ones."""
     return isinstance(op, LayerOp) and op.STRIDED
-
-
-def taken_in(op: LayerOp) -> LayerOp | None:
-    """The convolution that will take in an addition (`npu-fuse-additions`); None if none will."""
-    if not isinstance(op, AddOp | QuantizedAddOp):
-        return None
-    fusion = addition_fusion(op)
-    return None if fusion is None else fusion.conv

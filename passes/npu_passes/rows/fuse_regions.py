@@ -53,7 +53,15 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import LAYER, PLANNED_AS, RING, ROW_TIME, TOP_ROWS
+from npu_dialect.attributes import (
+    LAYER,
+    OVERLAP_ROWS,
+    PLANNED_AS,
+    RING,
+    ROW_BUFFER,
+    ROW_TIME,
+    TOP_ROWS,
+)
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, SliceOp
 from npu_dialect.npu.maps import map_type, shape_of
@@ -66,7 +74,7 @@ from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
 from npu_passes.rows.other_dialects import as_layers, take_out
 from npu_passes.rows.region_reader import RegionReader, arrives
-from npu_passes.rows.split_strides import split_strides
+from npu_passes.rows.split_strides import candidates, split, split_strides
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.border import Left, fitting_regions
@@ -78,6 +86,7 @@ from npu_plans.rows.regions import (
     smallest_regions,
     streaming_region,
 )
+from npu_plans.time.rates import Rates, missing_keys
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,7 @@ class FuseRegionsPass(RefusingPass):
         machine, sram = machine_of(op), self.sram_of(op)
         spaces = Spaces.of(machine)
         storage = Storage.of(machine) if machine is not None and spaces.ends_off_chip else None
+        rates = None if machine is None or missing_keys(machine) else Rates.of(machine)
         overlays = self.overlays and not PLANNED_AS.is_on(op)  # no loops, so nothing to follow
         functions = [each for each in op.walk() if isinstance(each, func.FuncOp)]
         for function in [each for each in functions if not each.is_declaration]:
@@ -114,7 +124,7 @@ class FuseRegionsPass(RefusingPass):
                 continue
             others = as_layers(function.body.block)
             if storage is not None and self.when == "needed" and streamed is None:
-                found = fitting(function, spaces, storage, sram)
+                found = fitting(function, spaces, storage, sram, rates)
             else:
                 found = self.choose(function, spaces, storage, sram, overlays=overlays)
             if found is None:
@@ -167,31 +177,37 @@ class FuseRegionsPass(RefusingPass):
 
 
 def fitting(
-    function: func.FuncOp, spaces: Spaces, storage: Storage, sram: int
+    function: func.FuncOp, spaces: Spaces, storage: Storage, sram: int, rates: Rates | None
 ) -> tuple[RegionReader, Choice] | None:
     """The regions with which a function fits into `sram` bytes, or nearly does.
 
-    If it does not, 1x1 convolutions with a stride are split, and stay so where this helps. None if
-    the order of the function's layers must not change.
+    If it does not, 1x1 convolutions with a stride are split, all of them or some, and stay so where
+    this helps. None if the order of the function's layers must not change.
     """
 
     def search() -> tuple[RegionReader, Choice, Left] | None:
         program = read_layers(function, spaces)
         if program is None:
             return None
-        reader = RegionReader(program, storage)
+        reader = RegionReader(program, storage, sram, rates)
         return reader, *fitting_regions(reader.function(overlays=False), sram)
 
     found = search()
-    if found is not None and any(found[2]):
-        parts = split_strides(function.body.block)
-        other = search() if parts else None
-        if other is not None and other[2] >= found[2]:
-            for each in parts:
-                each.join()
-            other = search()
-        found = other or found
-    return None if found is None else (found[0], found[1])
+    if found is None or not any(found[2][:2]):
+        return None if found is None else found[:2]
+    parts = split_strides(function.body.block)
+    if parts and (other := search()) is not None and other[2].cost < found[2].cost:
+        return other[:2]
+    for each in parts:
+        each.join()
+    for conv in list(candidates(function.body.block)) if len(parts) > 1 else ():
+        part = split(conv)
+        if (other := search()) is not None and other[2].cost < found[2].cost:
+            found = other
+        else:
+            part.join()
+    found = search()
+    return None if found is None else found[:2]
 
 
 def refuse_stream(streamed: BlockArgument) -> NoReturn:
@@ -222,6 +238,10 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
     rows = RowsOp(source, Region(Block([*body, YieldOp(result)])), result.type)
     if region.top_rows:
         TOP_ROWS.set(rows, True)
+    if region.buffers:
+        OVERLAP_ROWS.set(rows, True)
+    if reader.numbers[layers[-1].results[0]] in region.lines and not joined:
+        ROW_BUFFER.set(rows, True)
     timed = [rows, *body] if region.source in found.times else body
     for op, (number, time) in zip(timed, found.times.items(), strict=True):
         ROW_TIME.set(op, (time.period, time.delay))

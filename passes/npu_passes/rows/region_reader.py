@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_streamed
+from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import ViewOp
+from npu_dialect.npu.layers import Conv2dOp, ViewOp
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read, takes_row
 from npu_dialect.npu.row_windows import reads_row, row_axis
@@ -21,6 +23,7 @@ from npu_passes.rows.chain_sizes import apart, discard, lies_by_rows, partial_by
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.growing import FunctionRows, RowStep
 from npu_plans.rows.schedule import MapRead, RowLayer
+from npu_plans.time.rates import Rates, UnknownRate
 
 ELEMENT = 8
 """About how many instructions an element of an OFM costs beside its multiply-accumulates."""
@@ -29,6 +32,10 @@ FLOAT = 2.3
 
 A Cortex-M4 takes 2.2 to 2.8.
 """
+
+
+ALL_BYTES = 1 << 50
+"""More bytes than any network moves."""
 
 
 @dataclass
@@ -42,16 +49,20 @@ class RegionReader:
 
     program: LayerProgram
     storage: Storage | None = None
+    sram: int | None = None
+    rates: Rates | None = None
     numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     layers: list[Sequence[LayerOp]] = field(default_factory=list[Sequence[LayerOp]])
 
     def function(self, *, overlays: bool) -> FunctionRows:
         """The function; `overlays`: whether later passes put outputs over inputs."""
         steps = [self.step(unit) for unit in self.program.units]
+        graph = self.program.graph
+        sizes = tuple(0 if home in self.away else size for home, size in enumerate(graph.sizes))
         places = {op: number for number, unit in enumerate(self.program.units) for op in unit}
         found = list(self.numbers)
         return FunctionRows(
-            self.program.graph,
+            replace(graph, sizes=sizes),
             steps,
             {self.numbers[value]: users_of(value, places, len(steps)) for value in found},
             {self.numbers[value]: self.home(value) for value in found},
@@ -62,6 +73,21 @@ class RegionReader:
             next((self.arriving(value) for value in found if arrives(value)), None),
             {self.numbers[value]: self.arriving(value) for value in found if self.fetches(value)},
             {self.numbers[value]: kind for value in found if (kind := self.join_kind(value))},
+            away={
+                self.numbers[value]: graph.sizes[self.home(value)]
+                for value in found
+                if self.home(value) in self.away
+            },
+        )
+
+    @cached_property
+    def away(self) -> frozenset[int]:
+        """The buffers of maps that are larger than the memory on chip, so that they lie off it."""
+        graph = self.program.graph
+        if self.storage is None or self.sram is None:
+            return frozenset()
+        return frozenset(
+            home for home, size in enumerate(graph.sizes) if graph.single[home] and size > self.sram
         )
 
     def arriving(self, value: SSAValue) -> RowLayer:
@@ -71,8 +97,8 @@ class RegionReader:
 
     def fetches(self, value: SSAValue) -> bool:
         """Whether a map lies off chip, so that its rows are fetched: an input of the function."""
-        inside = self.storage is None or not isinstance(value, BlockArgument)
-        return not inside and row_axis(value) >= 0
+        given = self.storage is not None and isinstance(value, BlockArgument)
+        return (given or self.home(value) in self.away) and row_axis(value) >= 0
 
     def join_kind(self, value: SSAValue) -> Hashable:
         """What two maps must have in common to be parts of one concatenation; None if it has none.
@@ -82,6 +108,8 @@ class RegionReader:
         type_ = map_type(value)
         shape, inner = type_.get_shape(), isinstance(value.owner, Operation)
         if self.storage is None or len(shape) != 4 or shape[0] != 1 or not inner:
+            return None
+        if self.home(value) in self.away:
             return None
         return (*shape[2:], type_.get_element_type())
 
@@ -124,7 +152,37 @@ class RegionReader:
         whole = all(self.number(op.results[0]) in {each.map for each in found} for op in layers)
         self.layers.append(layers if whole else ())
         partial = sum(self.partial(op) for op in layers)
-        return RowStep(tuple(found), pads, partial) if whole else RowStep(partial=partial)
+        hides = sum(map(self.hides, layers))
+        if not whole:
+            return RowStep(partial=partial, hides=hides)
+        return RowStep(tuple(found), pads, partial, hides, sum(map(self.jumps, layers)))
+
+    def jumps(self, op: LayerOp) -> int:
+        """The bytes that can cross the border during the address jumps of a layer by itself.
+
+        A window that is narrower than its stride picks elements of a row, each a run of its own.
+        """
+        if self.rates is None or not isinstance(op, Conv2dOp):
+            return 0
+        (*_, height, width), (*_, stride) = shape_of(op.weight), int_values(op.strides)
+        if width >= stride:
+            return 0
+        *_, rows, columns = shape_of(op.output)
+        runs = shape_of(op.input)[1] * rows * height * columns
+        cycles = runs * self.rates.jump // max(1, self.rates.channels)
+        return int(cycles * self.rates.dma_bytes_per_cycle)
+
+    def hides(self, op: LayerOp) -> int:
+        """The bytes that can cross the border while a layer computes; all if nobody knows."""
+        if self.rates is None:
+            return ALL_BYTES
+        moved = sum(bytes_of(map_type(value)) for value in (*op.inputs, *op.results))
+        element = "f32" if map_type(op.results[0]).get_element_type() == f32 else "i8"
+        try:
+            cycles = self.rates.work(op.macs(), element, moved)
+        except UnknownRate:
+            return ALL_BYTES
+        return int(cycles * self.rates.dma_bytes_per_cycle)
 
     def parameters(self, op: LayerOp) -> list[SSAValue]:
         """What lies in memory for parameters: these, and constant maps."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import lcm
 from typing import NamedTuple
 
 from npu_plans.arena.fillings import Filling, overlays
@@ -33,10 +34,17 @@ ROUNDS = 8
 
 
 class Left(NamedTuple):
-    """About how many bytes leave the chip, and by how many the parts exceed it, as sums."""
+    """About how many bytes leave the chip, by how many the parts exceed it, and how many bytes the
+    core waits for, as sums."""
 
     leaves: int = 0
     excess: int = 0
+    waited: int = 0
+
+    @property
+    def cost(self) -> int:
+        """What moves, and what the core waits for."""
+        return self.leaves + self.waited
 
 
 def fitting_regions(function: FunctionRows, sram: int) -> tuple[Choice, Left]:
@@ -46,13 +54,14 @@ def fitting_regions(function: FunctionRows, sram: int) -> tuple[Choice, Left]:
     regions if each step fits by itself.
     """
     parts = list(alone(function))
-    if all(part.bytes <= sram for part in parts):
+    if all(part.bytes <= sram and not part.moved for part in parts):
         return Choice(()), Left()
     for part in found_regions(function, sram):
-        if part.bytes <= sram:
-            parts.append(part)
-        elif (other := leaving(function, part)) is not None and other.bytes <= sram:
-            parts.append(other)
+        found = part if part.bytes <= sram else leaving(function, part)
+        if found is not None and found.bytes <= sram:
+            parts.append(found)
+            if (other := buffered(function, found)) is not None and other.bytes <= sram:
+                parts.append(other)
     best, limit, smallest = Choice(()), sram, None
     for _ in range(ROUNDS):
         choice = least_excess(function, parts, limit)
@@ -65,13 +74,55 @@ def fitting_regions(function: FunctionRows, sram: int) -> tuple[Choice, Left]:
             break
         limit = min(choice.peak, limit - (arena - sram))
     found = [left(function, part, sram) for part in best.parts]
-    return best, Left(sum(each.leaves for each in found), sum(each.excess for each in found))
+    return best, Left(*map(sum, zip(*found, strict=True)))
 
 
 def least_excess(function: FunctionRows, parts: Sequence[RowRegion], limit: int) -> Choice | None:
-    """The parts that cover all steps and leave the fewest bytes, then add the least work."""
-    steps = len(function.steps)
-    return best_cover(parts, steps, lambda part: (*left(function, part, limit), part.work))
+    """The parts that cover all steps and leave the fewest bytes.
+
+    Of several, those with the fewest bytes that the core waits for, then those with the least work.
+    """
+
+    def cost(part: RowRegion) -> tuple[int, ...]:
+        return (*left(function, part, limit), part.work)
+
+    return best_cover(parts, len(function.steps), cost)
+
+
+def waited(function: FunctionRows, part: RowRegion, *, outside: bool) -> int:
+    """About how many bytes of maps and parameters move while nothing computes.
+
+    Parameters of a region are moved in front of it. Its rows move while others are computed if they
+    have buffers for it, and tiles of a step by itself do. But nothing hides the jumps to elements
+    that it picks of a map off chip, if `outside` says that there is one.
+    """
+    steps = function.steps[part.first : part.last + 1]
+    hides = sum(step.hides for step in steps)
+    weights = sum(layer.weights for step in steps for layer in step.layers)
+    maps = part.moved + part.leaves + function.given(part.first, part.last)
+    if part.schedule is None:
+        jumps = sum(step.jumps for step in steps) if outside else 0
+        return max(0, maps + weights - hides) + jumps
+    return weights + (max(0, maps - hides) if part.buffers else maps)
+
+
+def buffered(function: FunctionRows, part: RowRegion) -> RowRegion | None:
+    """The region with buffers for the rows that move while others are computed, if any move.
+
+    Rows of the input arrive in a buffer of their own. A round of the region's loop has as many
+    steps as the periods of its maps have as their least common multiple.
+    """
+    assert part.schedule is not None
+    times = part.schedule.times
+    result = function.steps[part.last].layers[-1].map
+    steps = lcm(*(time.period for time in times.values()))
+    rows = [(each, size, 1) for each, size in part.lines.items() if each == result]
+    if part.source is not None and part.source in function.fetched:
+        rows.append((part.source, function.fetched[part.source].row_bytes, 0))
+    if not rows or part.streamed:
+        return None
+    sizes = [(steps // times[each].period - there) * size for each, size, there in rows]
+    return replace(part, bytes=part.bytes + sum(sizes), buffers=max(1, sum(sizes)))
 
 
 def left(function: FunctionRows, part: RowRegion, limit: int) -> Left:
@@ -79,9 +130,9 @@ def left(function: FunctionRows, part: RowRegion, limit: int) -> Left:
 
     It is the smallest map that lives then and is as large as what exceeds the limit.
     """
-    excess = part.bytes - limit
+    excess, moved = part.bytes - limit, part.moved + 2 * part.leaves
     if excess <= 0:
-        return Left(part.leaves)
+        return Left(moved, 0, waited(function, part, outside=part.moved > 0))
     graph, before = function.graph, (1 << part.first) - 1
     sizes = [
         size
@@ -89,7 +140,7 @@ def left(function: FunctionRows, part: RowRegion, limit: int) -> Left:
         if users & ~before and (not writers or writers & (before << 1 | 1))
     ]
     smallest = min((size for size in sizes if size >= excess), default=excess)
-    return Left(part.leaves + smallest, excess)
+    return Left(moved + 2 * smallest, excess, waited(function, part, outside=True))
 
 
 def leaving(function: FunctionRows, part: RowRegion) -> RowRegion | None:
@@ -101,7 +152,8 @@ def leaving(function: FunctionRows, part: RowRegion) -> RowRegion | None:
     size, row = graph.sizes[home], result.row_bytes
     if not size:
         return None
-    return replace(part, bytes=part.bytes - size + row, leaves=size, lines=part.lines + row)
+    lines = {**part.lines, result.map: row}
+    return replace(part, bytes=part.bytes - size + row, leaves=size, lines=lines)
 
 
 def arena_of(function: FunctionRows, choice: Choice, enough: int) -> int:
@@ -170,7 +222,7 @@ def local_buffers(function: FunctionRows, choice: Choice) -> Iterator[Buffer]:
             if part.source is not None and part.source in function.fetched:
                 layers.insert(0, function.fetched[part.source])
             rings = part.schedule.rings
-            sizes = [part.lines, *(layer.weights for layer in layers)]
+            sizes = [*part.lines.values(), part.buffers, *(layer.weights for layer in layers)]
             sizes += [rings.get(layer.map, 0) * layer.row_bytes for layer in layers]
         for size in sizes:
             if size:

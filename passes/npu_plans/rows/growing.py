@@ -21,12 +21,15 @@ class RowStep:
 
     No layers if it cannot. `pads` has the values of the padding above and below of each map that is
     read with some, by its number. `partial`: the bytes of its parameters that are on chip at a time
-    when it runs by itself.
+    when it runs by itself. `hides`: the bytes that can cross the border while it computes, and
+    `jumps`: while a channel jumps to the elements that it picks of its input, by itself.
     """
 
     layers: tuple[RowLayer, ...] = ()
     pads: Mapping[int, float] = field(default_factory=dict[int, float])
     partial: int = 0
+    hides: int = 0
+    jumps: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class FunctionRows:
     over its input. `streamed`: the input whose rows arrive one at a time, as a layer that reads
     nothing. `fetched` are such layers for the maps that lie off chip, by their numbers. Maps with
     the same entry in `joinable` can be joined. `top_rows`: whether rows that need padding above a
-    map may be layers of their own.
+    map may be layers of their own. `away` are the bytes of maps that lie off chip whatever is
+    chosen, but for inputs.
     """
 
     graph: LayerGraph
@@ -55,6 +59,24 @@ class FunctionRows:
     fetched: Mapping[int, RowLayer] = field(default_factory=dict[int, RowLayer])
     joinable: Mapping[int, Hashable] = field(default_factory=dict[int, Hashable])
     top_rows: bool = False
+    away: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    def moved(self, first: int, last: int) -> int:
+        """The bytes of maps off chip that steps `first` to `last` move, each map once a way."""
+        own = {layer.map for step in self.steps[first : last + 1] for layer in step.layers}
+        found = 0
+        for map_, size in self.away.items():
+            inside = [first <= user <= last for user in self.users[map_]]
+            found += size * (any(inside) if map_ not in own else not all(inside))
+        return found
+
+    def given(self, first: int, last: int) -> int:
+        """The bytes of inputs off chip that steps `first` to `last` read."""
+        return sum(
+            each.rows * each.row_bytes
+            for map_, each in self.fetched.items()
+            if map_ not in self.away and any(first <= user <= last for user in self.users[map_])
+        )
 
 
 def walked(function: FunctionRows) -> Iterator[tuple[Growing, tuple[int, int]]]:
@@ -194,7 +216,7 @@ class Growing:
 
     def bytes_joined(self, join: RowLayer, found: Schedule) -> int:
         """All bytes in use while the region runs that joins maps."""
-        rows = found.ring_bytes + self.lines(own=False)
+        rows = found.ring_bytes + sum(self.lines(own=False).values())
         return self.live + self.size_of(join) + rows + self.weights
 
     def size_of(self, join: RowLayer) -> int:
@@ -208,19 +230,21 @@ class Growing:
         home = self.function.homes[result.map]
         after = self.done | (1 << self.end) - (1 << self.first)
         growth = graph.hull(home, after) - graph.hull(home, self.done)
-        used = self.live + growth + found.ring_bytes + self.weights + self.lines(own=True)
+        rows = found.ring_bytes + sum(self.lines(own=True).values())
+        used = self.live + growth + rows + self.weights
         return used - (self.overlaid(found, after, top_rows) if self.function.overlays else 0)
 
-    def lines(self, *, own: bool) -> int:
-        """Bytes of the rows that are on chip one at a time, as their maps lie off it.
+    def lines(self, *, own: bool) -> Mapping[int, int]:
+        """The maps that lie off chip, so that one row of them is on it at a time: bytes of a row.
 
         `own`: whether the result has a buffer of its own. Without bytes, that is off chip.
         """
         function, result = self.function, self.layers[-1]
         home = function.homes[result.map]
-        leaves = own and home >= 0 and not function.graph.sizes[home]
-        fetched = sum(function.fetched[each].row_bytes for each in self.asides)
-        return fetched + (result.row_bytes if leaves else 0)
+        found = {each: function.fetched[each].row_bytes for each in sorted(self.asides)}
+        if own and home >= 0 and not function.graph.sizes[home]:
+            found[result.map] = result.row_bytes
+        return found
 
     def in_place(self) -> Sequence[RowLayer]:
         """The layers if the last one puts its rows where it reads the region's input.

@@ -22,8 +22,8 @@ limit, the least work is found by dynamic programming over the ends of regions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
 
 from npu_plans.rows.growing import FunctionRows, Growing, walked
@@ -48,9 +48,11 @@ class RowRegion:
     a schedule, it is one step that runs by itself. `source` is the map that the region reads, and
     `streamed` says whether its rows arrive one at a time. `in_place`: the result lies where the
     source does, row by row. `joined` are the maps that the result consists of, if several. `leaves`
-    are the bytes of the result if it is put off chip. `lines` are those of rows that are on chip
-    one at a time, of maps that lie off it. `top_rows`: rows of its layers that need padding above a
-    map are layers of their own.
+    are the bytes of the result if it is put off chip, and `moved` those of maps that are off chip
+    whatever is chosen. `lines` are the maps off chip of which one row is on it at a time, with the
+    bytes of it. `buffers`: those of double buffers for all rows that are moved, so that they move
+    while others are computed; 0 if there are none. `top_rows`: rows of its layers that need padding
+    above a map are layers of their own.
     """
 
     first: int
@@ -63,7 +65,9 @@ class RowRegion:
     in_place: bool = False
     joined: tuple[int, ...] = ()
     leaves: int = 0
-    lines: int = 0
+    moved: int = 0
+    lines: Mapping[int, int] = field(default_factory=dict[int, int])
+    buffers: int = 0
     top_rows: bool = False
 
     @property
@@ -190,7 +194,8 @@ def alone(function: FunctionRows) -> Iterator[RowRegion]:
             continue
         if growing.take(first) and len(growing.layers) == 1:
             used = min(used, growing.bytes_with(schedule(growing.layers)) - growing.weights)
-        yield RowRegion(first, first, used + function.steps[first].partial)
+        moved = function.moved(first, first)
+        yield RowRegion(first, first, used + function.steps[first].partial, moved=moved)
 
 
 def found_regions(function: FunctionRows, limit: float = inf) -> Iterator[RowRegion]:
@@ -215,6 +220,7 @@ def grown(growing: Growing, limit: float = inf, known: Known | None = None) -> I
 def regions_of(growing: Growing, limit: float, known: Known | None) -> Iterator[RowRegion]:
     """The regions that layers can be: with one result, beside the input or over it, or joined."""
     first, last, source, layers = growing.first, growing.end - 1, growing.source, growing.layers
+    moved = growing.function.moved(first, last)
     if not growing.is_closed:
         joined = growing.joined()
         if joined and growing.least_bytes() + growing.size_of(joined[-1]) <= limit:
@@ -222,12 +228,14 @@ def regions_of(growing: Growing, limit: float, known: Known | None) -> Iterator[
             used, work = growing.bytes_joined(joined[-1], found), added_work(joined, found)
             maps = tuple(each.map for each in joined[-1].reads)
             lines = growing.lines(own=False)
-            yield RowRegion(first, last, used, work, found, source, joined=maps, lines=lines)
+            yield RowRegion(
+                *(first, last, used, work, found, source), joined=maps, lines=lines, moved=moved
+            )
         return
     found = schedule(layers, known)
     used, work = growing.bytes_with(found), added_work(layers, found)
     streams, lines = growing.streams, growing.lines(own=True)
-    yield RowRegion(first, last, used, work, found, source, streams, lines=lines)
+    yield RowRegion(first, last, used, work, found, source, streams, lines=lines, moved=moved)
     if growing.function.top_rows and growing.function.overlays:
         least = growing.bytes_with(found, top_rows=True)
         if least < used:
@@ -235,9 +243,11 @@ def regions_of(growing: Growing, limit: float, known: Known | None) -> Iterator[
             yield RowRegion(first, last, least, work, found, source, streams, top_rows=True)
     if (layers := growing.in_place()) and growing.overtakes(found := schedule(layers)):
         lines = growing.lines(own=False)
-        used = growing.live + found.ring_bytes + lines + growing.weights
+        used = growing.live + found.ring_bytes + sum(lines.values()) + growing.weights
         work = added_work(layers, found)
-        yield RowRegion(first, last, used, work, found, source, in_place=True, lines=lines)
+        yield RowRegion(
+            *(first, last, used, work, found, source), in_place=True, lines=lines, moved=moved
+        )
 
 
 def added_work(layers: Sequence[RowLayer], found: Schedule) -> int:
