@@ -300,6 +300,18 @@ LATE_SUMS = Key(
     readers="npu-double-buffer",
     absent="such a buffer has two parts, and its step waits for the store",
 )
+TWO_AHEAD = Key(
+    "npu.two_ahead",
+    (Place.LOOP,),
+    UNIT,
+    (
+        "with npu.double_buffer: there is memory for one part more of each buffer that a step "
+        "loads, so that loads start two steps before the step that needs them"
+    ),
+    writers="npu-tile-loops",
+    readers="npu-double-buffer",
+    absent="loads start one step before",
+)
 DOUBLE_BUFFERED = Key(
     "npu.double_buffered",
     (Place.LOOP,),

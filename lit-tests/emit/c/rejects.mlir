@@ -127,10 +127,13 @@ func.func @axes(%x: memref<2x2x2x2x2x2x2xf32, strided<[128, 64, 32, 16, 8, 4, 2]
 }
 
 // -----
-// CHECK: scf.for in @carried: it hands a transfer on; expected a dma.wait where its dma.start is visible
-func.func @carried(%x: memref<4xf32, #npu.dram>, %y: memref<4xf32, #npu.sram>, %n: index) {
+// CHECK: scf.if in @chosen: it hands a transfer on; expected a dma.wait where its dma.start is visible
+func.func @chosen(%x: memref<4xf32, #npu.dram>, %y: memref<4xf32, #npu.sram>, %b: i1) {
   %t = dma.start %x to %y channel 0 : memref<4xf32, #npu.dram> to memref<4xf32, #npu.sram>
-  %r = scf.for %i = %n to %n step %n iter_args(%s = %t) -> (!dma.token) {
+  %s = dma.start %x to %y channel 0 : memref<4xf32, #npu.dram> to memref<4xf32, #npu.sram>
+  %r = scf.if %b -> (!dma.token) {
+    scf.yield %t : !dma.token
+  } else {
     scf.yield %s : !dma.token
   }
   dma.wait %r

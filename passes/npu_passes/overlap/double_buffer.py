@@ -13,7 +13,18 @@ Level of IR: loops over tiles, before buffers have offsets. It rewrites the loop
 
 Both halves of a double buffer are views of one allocation, twice as long along its outermost axis.
 With `npu.late_sums`, a buffer that is loaded and stored has three parts: the next step's load, this
-step and the last step's store each have one of them.
+step and the last step's store each have one of them. With `npu.two_ahead`, loads start two steps
+before the step that needs them, in one part more, so that the bus has data while they are
+prepared. The loop then carries the token of the load that has been started and is not waited for:
+
+    %t1 = dma.start ...                                  // tile 1; tile 0 has arrived
+    scf.for %i = %c0 to %c6 step %c1 iter_args(%t = %t1) {
+      %u = dma.start %rows(i + 2) to %a((i + 2) mod 3)
+      npu.conv2d ins(%a(i mod 3)) outs(%b)
+      dma.wait %t                                        // tile i + 1
+      scf.yield %u
+    }
+
 (Unrolling the loop by two would save the `mod`, but double the code.) If the loop stores, the
 stores of step i - 1 run while step i computes, and the first step stands in front of the loop.
 Outer loops are rewritten before the loops inside them, which are then rewritten in every copy. A
@@ -26,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -44,6 +56,7 @@ from npu_dialect.attributes import (
     NOT_DOUBLE_BUFFERED,
     RUNS,
     TILE,
+    TWO_AHEAD,
 )
 from npu_dialect.dma import WaitOp
 from npu_dialect.npu.layer import LayerOp
@@ -60,8 +73,13 @@ class DoubleBufferPass(RefusingPass):
 
     name = "npu-double-buffer"
 
+    ahead: Literal[1, 2] = 2
+    """How many steps before its own a load may start. With 1, no loop carries tokens."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all marked loops, outer ones first."""
+        for loop in wanted(op) if self.ahead == 1 else ():
+            TWO_AHEAD.drop(loop)
         for loop in wanted(op):
             give_own_buffers(loop)
         while loops := wanted(op):
@@ -93,6 +111,7 @@ def take_apart(loop: scf.ForOp) -> None:
         NOT_DOUBLE_BUFFERED.set(loop, str(why))
     DOUBLE_BUFFER.drop(loop)
     LATE_SUMS.drop(loop)
+    TWO_AHEAD.drop(loop)
     if schedule is not None:
         Pipeline(schedule).build()
 
@@ -152,17 +171,16 @@ class Pipeline:
             doubled = self.b.insert(AllocOp(times_as_long(memref_type(alloc.buffer), parts)))
             doubled.buffer.name_hint = alloc.buffer.name_hint
             self.doubled[alloc] = doubled.buffer
-        last = schedule.rounds - 1
-        if schedule.loads:
-            self.run(schedule.loads, self.at(0))
-        head, end = bool(schedule.stores), last if schedule.loads else last + 1
+        head = int(bool(schedule.stores))
+        end = schedule.rounds - (schedule.ahead if schedule.loads else 0)
+        coming = self.first_loads()
         if head:
-            self.step(self.at(0), 1, store=False)
-        self.steady(int(head), end)
-        if schedule.loads:
-            self.step(self.at(last), 1, load=False)
+            coming = self.step(self.at(0), 1, coming, store=False)
+        coming = self.steady(head, end, coming)
+        for number in range(end, schedule.rounds):
+            coming = self.step(self.at(number), 1, coming, load=False)
         if schedule.stores:
-            self.run(schedule.stores, self.at(last))
+            self.run(schedule.stores, self.at(schedule.rounds - 1))
         buffers = [alloc for alloc in schedule.buffers if not loop.is_ancestor(alloc)]
         Rewriter.erase_op(loop)
         for alloc in buffers:
@@ -172,41 +190,84 @@ class Pipeline:
         """The value of the induction variable in step `number`."""
         return self.schedule.first + number * self.schedule.step
 
-    def steady(self, start: int, end: int) -> None:
-        """Build a loop over the steps from `start` to `end` (excluded), which are all alike."""
+    def first_loads(self) -> list[WaitOp]:
+        """Build the loads in front of step 0, and wait for its own.
+
+        Returns the waits, not inserted yet, of those for step 1 that are under way.
+        """
+        if not self.schedule.loads:
+            return []
+        started = [
+            self.run(self.schedule.loads, self.at(number), wait=False)
+            for number in range(self.schedule.ahead)
+        ]
+        self.insert_all(started[0])
+        return [wait for waits in started[1:] for wait in waits]
+
+    def steady(self, start: int, end: int, coming: Sequence[WaitOp]) -> list[WaitOp]:
+        """Build a loop over the steps from `start` to `end` (excluded), which are all alike.
+
+        `coming`: the waits of the loads for the next step that are under way; the loop carries
+        their tokens. Returns those behind the loop.
+        """
         loop = self.schedule.loop
         blocks: list[Operation] = []
+        left: list[WaitOp] = []
 
-        def body(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            self.step(index, end - start)
+        def body(index: Index, tokens: Sequence[SSAValue]) -> list[SSAValue]:
+            left[:] = self.step(index, end - start, with_tokens(coming, tokens))
             if isinstance(index, SSAValue) and (parent := index.owner.parent_op()) is not None:
                 blocks.append(parent)
-            return ()
+            return [wait.token for wait in left]
 
         hint = loop.body.block.args[0].name_hint or "i"
-        self.b.loop(self.at(start), self.at(end), body, step=self.schedule.step, hint=hint)
+        tokens = [wait.token for wait in coming]
+        bounds = (self.at(start), self.at(end))
+        tokens = self.b.loop(*bounds, body, tokens, step=self.schedule.step, hint=hint)
         for made in blocks:
             made.attributes.update(loop.attributes)
             DOUBLE_BUFFERED.set(made, True)
+        return with_tokens(left or coming, tokens)
 
-    def step(self, index: Index, times: int, *, load: bool = True, store: bool = True) -> None:
-        """Build one step: start the next step's loads and the last step's stores, compute, wait.
+    def step(
+        self,
+        index: Index,
+        times: int,
+        coming: Sequence[WaitOp],
+        *,
+        load: bool = True,
+        store: bool = True,
+    ) -> list[WaitOp]:
+        """Build one step: start a later step's loads and the last step's stores, compute, wait.
 
-        `times`: how often these ops will run.
+        `times`: how often these ops will run. `coming`: the waits of the loads for the next step
+        that are under way. Returns those behind this step.
         """
         b, schedule = self.b, self.schedule
-        waits: list[Operation] = []
-        if load and schedule.loads:
-            waits += self.run(schedule.loads, b.add(index, schedule.step), wait=False)
-        if store and schedule.stores:
-            waits += self.run(schedule.stores, b.sub(index, schedule.step), wait=False)
+        started: dict[bool, list[WaitOp]] = {True: [], False: []}
+        # Transfers have the bus in the order of their starts: first what this step waits for.
+        for loads in (True, False) if schedule.ahead == 1 else (False, True):
+            if loads and load and schedule.loads:
+                later = b.add(index, schedule.ahead * schedule.step)
+                started[loads] = self.run(schedule.loads, later, wait=False)
+            elif not loads and store and schedule.stores:
+                last = b.sub(index, schedule.step)
+                started[loads] = self.run(schedule.stores, last, wait=False)
         self.run(schedule.compute, index, times)
-        for wait in waits:
-            b.insert(wait)
+        if schedule.ahead == 1:
+            self.insert_all((*started[True], *started[False]))
+            return []
+        self.insert_all((*coming, *started[False]))
+        return started[True]
+
+    def insert_all(self, ops: Sequence[Operation]) -> None:
+        """Insert some ops."""
+        for op in ops:
+            self.b.insert(op)
 
     def run(
         self, ops: Sequence[Operation], index: Index, times: int = 1, *, wait: bool = True
-    ) -> list[Operation]:
+    ) -> list[WaitOp]:
         """Copy a part of a step for the induction variable `index`; the copies run `times` times.
 
         Without `wait` the waits of transfers are not inserted, but returned.
@@ -217,13 +278,13 @@ class Pipeline:
         numbers = {parts: self.part(index, parts) for parts in map(self.schedule.parts, used)}
         for alloc in used:
             values[alloc.buffer] = self.view(alloc, numbers[self.schedule.parts(alloc)])
-        left: list[Operation] = []
+        left: list[WaitOp] = []
         for op in ops:
             copy = op.clone(values)
             for old, new in list(zip(op.walk(), copy.walk(), strict=True)):
                 follow(old, new, self.schedule.rounds, times)
                 values.update(zip(old.results, new.results, strict=True))
-            if isinstance(op, WaitOp) and not wait:
+            if isinstance(copy, WaitOp) and not wait:
                 left.append(copy)
             else:
                 b.insert(copy)
@@ -249,6 +310,13 @@ class Pipeline:
         )
         op = memref.SubviewOp.get(source, first, shape, [1] * len(shape), type_)
         return self.b.insert(op, alloc.buffer.name_hint).result
+
+
+def with_tokens(waits: Sequence[WaitOp], tokens: Sequence[SSAValue]) -> list[WaitOp]:
+    """The same waits, for the transfers that other tokens stand for."""
+    for wait, token in zip(waits, tokens, strict=True):
+        wait.operands[0] = token
+    return list(waits)
 
 
 def times_as_long(type_: MemRefType[Attribute], parts: int) -> MemRefType[Attribute]:

@@ -18,19 +18,23 @@ conditions are checked:
 The store of a buffer that is also loaded (a tile of sums) is delayed only with `npu.late_sums`. Of
 two parts, one belongs to this step and the other one to the load for the next step. A third part
 holds what the last step has computed, until it is stored.
+
+With `npu.two_ahead`, loads run while steps i - 2 and i - 1 compute, into one part more. A loop of
+two steps, or one in which a load may read what one of the steps before it stores, has loads one
+step ahead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, is_side_effect_free
 
-from npu_dialect.attributes import LATE_SUMS
+from npu_dialect.attributes import LATE_SUMS, TWO_AHEAD
 from npu_dialect.dma import StartOp, WaitOp
 from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.npu.maps import is_buffer_type
@@ -70,33 +74,46 @@ class Schedule:
     stores: tuple[Operation, ...]
     buffers: tuple[AllocOp, ...]
     """The buffers that become double buffers, in the order of the transfers."""
+    loaded: frozenset[AllocOp] = frozenset()
+    """Those among them that are loaded."""
     late: frozenset[AllocOp] = frozenset()
     """Those among them that are loaded and stored a step later."""
+    ahead: int = 1
+    """How many steps before its own a load starts."""
 
     def parts(self, alloc: AllocOp) -> int:
         """How many steps have tiles in a buffer at one time."""
-        return min(3 if alloc in self.late else 2, self.rounds)
+        before = self.ahead if alloc in self.loaded else 1
+        return min(before + 1 + (alloc in self.late), self.rounds)
 
 
 def schedule_of(loop: scf.ForOp) -> Schedule:
     """How the steps of a loop can overlap.
 
-    With `npu.late_sums`, stores of buffers that are also loaded are delayed if they can be.
+    With `npu.late_sums`, stores of buffers that are also loaded are delayed if they can be; with
+    `npu.two_ahead`, loads start two steps before their own if they can.
 
     Raises: NotPossible if a condition does not hold; the message says which.
     """
-    if LATE_SUMS.is_on(loop):
-        with suppress(NotPossible):
-            return schedule_with(loop, late_sums=True)
-    return schedule_with(loop, late_sums=False)
+    *wishes, last = product((LATE_SUMS.is_on(loop), False), (1 + TWO_AHEAD.is_on(loop), 1))
+    for late_sums, ahead in dict.fromkeys(wishes):
+        try:
+            return schedule_with(loop, ahead, late_sums=late_sums)
+        except NotPossible:
+            continue
+    return schedule_with(loop, last[1], late_sums=last[0])
 
 
-def schedule_with(loop: scf.ForOp, *, late_sums: bool) -> Schedule:
+def schedule_with(loop: scf.ForOp, ahead: int, *, late_sums: bool) -> Schedule:
     """How the steps of a loop can overlap; `late_sums`: with delayed stores of all buffers.
+
+    `ahead`: how many steps before its own a load starts.
 
     Raises: NotPossible if a condition does not hold; the message says which.
     """
     first, rounds, step = trip(loop)
+    if rounds <= ahead:
+        raise NotPossible("it has too few steps")
     body = loop.body.block
     transfers = tuple(transfers_of(body))
     loads = [each for each in transfers if is_load(each.start)]
@@ -113,7 +130,7 @@ def schedule_with(loop: scf.ForOp, *, late_sums: bool) -> Schedule:
     for alloc in buffers:
         check_buffer(alloc, loop)
     check_places(body, loads, stores)
-    check_dram(loop, loads, stores, (step, rounds))
+    check_dram(loop, loads, stores, [step * n for n in range(1, ahead + 2) if n < rounds])
     taken: set[Operation | None] = {op for each in moved for op in (each.start, each.wait)}
     taken |= {*buffers, body.last_op}
     rest = [op for op in body.ops if not is_pure(op) and op not in taken]
@@ -126,7 +143,9 @@ def schedule_with(loop: scf.ForOp, *, late_sums: bool) -> Schedule:
         with_addresses(body, rest, anything=True),
         with_addresses(body, [op for each in stores for op in (each.start, each.wait)]),
         buffers,
+        frozenset(loaded),
         frozenset(each.alloc for each in stores if each.alloc in loaded),
+        ahead,
     )
 
 
@@ -251,11 +270,12 @@ def check_dram(
     loop: scf.ForOp,
     loads: Sequence[LoopTransfer],
     stores: Sequence[LoopTransfer],
-    trips: tuple[int, int],
+    distances: Sequence[int],
 ) -> None:
     """Check that loads and stores may run beside other steps, as far as off-chip maps go.
 
-    `trips`: increment and number of steps of the loop.
+    `distances`: from the induction variable of a step to those of the next steps whose loads may
+    run before the stores of this one are done.
 
     Raises: NotPossible if a load may read what a step before it stores, if another op uses the map
         that a store writes, or if it is not known which map an op uses.
@@ -267,7 +287,7 @@ def check_dram(
     for access in off_chip:
         for start in early:
             if access.writes and access.key == key_of(start.source):
-                if not clear_of(loop, access, start, trips):
+                if not clear_of(loop, access, start, distances):
                     raise NotPossible("a load may read what a step before it stores")
         for start in late:
             if access.op is start or access.op in early or access.key != key_of(start.target):
@@ -290,15 +310,14 @@ def is_known(root: SSAValue) -> bool:
     return parent is not None and parent.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
-def clear_of(loop: scf.ForOp, access: Access, load: StartOp, trips: tuple[int, int]) -> bool:
-    """Whether `load` reads nothing in the next two steps that `access` writes in this step.
+def clear_of(loop: scf.ForOp, access: Access, load: StartOp, distances: Sequence[int]) -> bool:
+    """Whether `load` reads nothing in some later steps that `access` writes in this step.
 
-    It is known only for a transfer in the body of the loop itself; False for any other access.
+    `distances`: those of the induction variable. It is known only for a transfer in the body of the
+    loop itself; False for any other access.
     """
     if not isinstance(access.op, StartOp) or access.op.parent is not loop.body.block:
         return False
-    step, rounds = trips
-    distances = [step * n for n in (1, 2) if n < rounds]
     return apart(load.source, access.value, loop.body.block.args[0], distances)
 
 

@@ -24,6 +24,7 @@ from npu_passes.analysis.boxes import box_of
 from npu_passes.analysis.lifetimes import Numbering, escapes
 from npu_passes.analysis.on_chip import alignment_of, on_chip_values, pin_of, size_of
 from npu_passes.analysis.timed_ops import is_free
+from npu_passes.analysis.tokens import starts_of
 from npu_passes.analysis.views import aliases_of, is_view, key_of
 from npu_passes.overlap.overlap import in_dram, is_pure
 from npu_passes.overlap.pace import Pace
@@ -173,11 +174,11 @@ def touches_of(op: Operation) -> tuple[Touch, ...]:
         if each.writes:
             found[Touch(each.key, box, True)] = None
     for inner in op.walk():
-        start = inner.token.owner if isinstance(inner, WaitOp) else inner
-        if isinstance(start, StartOp):
-            found.update((Touch(key_of(value), None, True), None) for value in start.blocked)
-            if start is not inner:
+        if isinstance(inner, WaitOp):
+            for start in starts_of(inner.token):
                 found.update(dict.fromkeys(touches_of(start)))
+        elif isinstance(inner, StartOp):
+            found.update((Touch(key_of(value), None, True), None) for value in inner.blocked)
     return tuple(found)
 
 

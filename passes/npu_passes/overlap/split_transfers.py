@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, product
@@ -35,7 +36,7 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
-from npu_dialect.dma import StartOp, WaitOp
+from npu_dialect.dma import StartOp, TokenType, WaitOp
 from npu_dialect.machine import Machine
 from npu_dialect.npu.maps import element_bytes
 from npu_dialect.target import machine_of
@@ -49,7 +50,7 @@ from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.transfer_runs import strides_of
 from npu_plans.prefetch.parts import Step, parts_of, sizes_of
 from npu_plans.prefetch.problem import Touch
-from npu_plans.time.program import Start, Wait, Work
+from npu_plans.time.program import Rename, Start, Wait, Work
 from npu_plans.transfers.runs import sliced_axis
 
 
@@ -117,7 +118,7 @@ def split(block: Block, pace: Pace, machine: Machine) -> None:
     if not slices or pace.rates is None:
         return
     again = isinstance(block.parent_op(), scf.ForOp)
-    found = parts_of(tuple(steps_of(block, flights, pace)), slices, pace.rates, again=again)
+    found = parts_of(tuple(steps_of(block, pace)), slices, pace.rates, again=again)
     for each in flights.values():
         if (parts := found.get(each.first, 1)) > 1:
             taken = Counter(other.start.channel.value.data for other in beside[each.first])
@@ -144,25 +145,30 @@ def axis_of(op: StartOp) -> int | None:
     return sliced_axis(shape, to, from_, element_bytes(memref_type(op.target)))
 
 
-def steps_of(block: Block, flights: Mapping[StartOp, Flight], pace: Pace) -> Iterator[Step]:
+def steps_of(block: Block, pace: Pace) -> Iterator[Step]:
     """The steps of a block; the place of a start is the token of its transfer.
 
-    A loop is the work of its layers: its own transfers are mostly waited for inside of it.
+    A loop is the work of its layers, and the waits for transfers whose tokens it takes: its own
+    are mostly waited for inside of it.
     """
-    ends = {each.wait: each.first for each in flights.values()}
+    carried = [each for each in block.args if isinstance(each.type, TokenType)]
+    names: dict[SSAValue, int] = {each: -1 - number for number, each in enumerate(carried)}
+    names |= {op.token: place for place, op in enumerate(block.ops) if isinstance(op, StartOp)}
     for op in block.ops:
         if isinstance(op, WaitOp):
-            if op in ends:
-                yield Wait(ends[op])
+            if op.token in names:
+                yield Wait(names[op.token])
         elif isinstance(op, StartOp):
-            try:
+            with suppress(NotTimed):
                 moved = moved_by(op)
-            except NotTimed:
-                continue
-            if op in flights:
-                yield Start(flights[op].first, moved.bytes, moved.runs)
-        elif cycles := pace.work(op):
-            yield Work(cycles)
+                yield Start(names[op.token], moved.bytes, moved.runs)
+        elif isinstance(op, scf.YieldOp):
+            pairs = zip(op.operands[-len(carried) :], carried, strict=True) if carried else ()
+            yield Rename(tuple((names[old], names[new]) for old, new in pairs))
+        else:
+            if cycles := pace.work(op):
+                yield Work(cycles)
+            yield from (Wait(names[each]) for each in op.operands if each in names)
 
 
 def channels_for(

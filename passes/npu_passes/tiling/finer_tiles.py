@@ -21,7 +21,7 @@ from npu_dialect.npu.maps import element_bytes, is_buffer_type, map_type
 from npu_passes.buffers.spaces import dense_strides
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import COLUMNS, ROWS, conv_windows
-from npu_passes.tiling.stage import Stage, Staging, operand_moves, stored_in_place
+from npu_passes.tiling.stage import Stage, Staging, most_runs, operand_moves, stored_in_place
 from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
 from npu_plans.tiles.operand_regions import Cut, Space
 from npu_plans.transfers.runs import merged_runs
@@ -84,11 +84,48 @@ def climbed(
         found = better
 
 
-def cycles_of(stage: Stage, staging: Staging, machine: Machine) -> Fraction:
-    """How long a layer takes in tiles, with the weight of its bare bytes."""
+def farther(stage: Stage, found: Staging, machine: Machine, free: int, block: int) -> Staging:
+    """The same tiles, loaded two steps ahead, or the largest of their parts that fit; or `found`.
+
+    No more bytes move. The time of `found` is that with jumps which all channels make at the same
+    time: `npu-split-transfers` cuts transfers for that, but not those that loops carry. See `finer`
+    for the arguments. A PL-330 has a program for each transfer, which runs once at a time.
+    """
+    if not found.double_buffer or not machine.dma_bytes_per_cycle or machine.dma_fifo_bytes:
+        return found
+    jump = -(-machine.dma_jump_cycles // machine.dma_channels)
+    best, least = found, GAIN * cycles_of(stage, found, machine, jump)
+    for tried in ahead_of(stage, found, free, block):
+        needed = cycles_of(stage, tried, machine)
+        if needed < least:
+            best, least = tried, needed
+    return best
+
+
+def ahead_of(stage: Stage, found: Staging, free: int, block: int) -> Iterator[Staging]:
+    """The same tiles, loaded two steps ahead, and along each loop the largest parts that fit."""
+    if most_runs(found.cut) < 3:
+        return
+    whole, done = dict(found.cut.sizes), set[str]()
+    for cut in (found.cut, *cuts_of(stage.space, found.cut, block)):
+        name = next((loop for loop, size in cut.sizes if size != whole[loop]), "")
+        for tried in ways(stage, (cut,) if name not in done else (), free, found.bytes):
+            ahead = stage.with_ahead(tried)
+            if ahead is not None and ahead.footprint <= free:
+                done.add(name)
+                yield ahead
+
+
+def cycles_of(
+    stage: Stage, staging: Staging, machine: Machine, jump: int | None = None
+) -> Fraction:
+    """How long a layer takes in tiles, with the weight of its bare bytes.
+
+    `jump`: the cycles of a jump; None: those of the machine.
+    """
     rates = Rates(
         machine.dma_setup_cycles,
-        machine.dma_jump_cycles,
+        machine.dma_jump_cycles if jump is None else jump,
         machine.dma_bytes_per_cycle,
         machine.dma_channels,
     )
@@ -147,7 +184,8 @@ def parts_of(op: Operation, staging: Staging) -> Iterator[Through]:
             size = element_bytes(memref_type(op.operands[index]))
             moved = Moved(moves.transfers, moves.elements * size, moves.transfers * tile.runs)
             at_once = in_place if stored else 0
-            yield through(moved, tile, buffer.copies, entries, at_once)
+            ahead = staging.ahead and not stored
+            yield through(moved, tile, buffer.copies, entries, at_once, ahead=ahead)
 
 
 def tile_of(value: SSAValue, shape: Sequence[int]) -> Moved:

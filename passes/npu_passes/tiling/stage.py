@@ -32,8 +32,8 @@ from npu_plans.tiles.operand_regions import Along, Cut, Loop, Moves, Space
 class Buffer:
     """A tile buffer: the indices of the operands that share it, its shape, bytes and copies.
 
-    `bytes` are those of one copy; a double buffer has two copies, one of sums may have three. A
-    `whole` buffer holds all of its operand, which is loaded once.
+    `bytes` are those of one copy; a double buffer has two copies, or up to four with late stores
+    and loads two steps ahead. A `whole` buffer holds all of its operand, which is loaded once.
     """
 
     operands: tuple[int, ...]
@@ -61,6 +61,8 @@ class Staging:
     late: bool = False
     """Whether a tile that is loaded and stored in the innermost loop is stored a step later, while
     the next one is loaded into a third copy."""
+    ahead: bool = False
+    """Whether tiles of the innermost loop are loaded two steps ahead, into one copy more."""
 
     @property
     def footprint(self) -> int:
@@ -99,20 +101,29 @@ class Stage:
     sums: tuple[Along, ...] = ()
 
     def buffer(
-        self, cut: Cut, operands: tuple[int, ...], *, double: bool, late: bool = False
+        self,
+        cut: Cut,
+        operands: tuple[int, ...],
+        *,
+        double: bool,
+        late: bool = False,
+        ahead: bool = False,
     ) -> Buffer:
         """The buffer that `operands` share, for tiles `cut`.
 
         With `double` it has two copies if its tile changes in the innermost loop. With `late`, one
-        that is stored, too, has three copies, but no more than the loop has steps.
+        that is loaded and stored has one more, with `ahead`, one that is loaded; but there are no
+        more copies than the loop has steps.
         """
         value, first = self.op.operands[operands[0]], operands[0]
         is_whole = first in self.whole
         shape = shape_of(value) if is_whole else cut.shape(first)
         changes = bool(cut.order) and cut.order[-1] in cut.indexing(first)
         copies = 2 if double and changes and not is_whole else 1
-        if copies == 2 and late and stored_in_place(self.op, cut, operands):
-            copies = min(3, max(2, *(each.runs for each in cut.segments(cut.order[-1]))))
+        if copies == 2 and (late or ahead):
+            late = late and bool(stored_in_place(self.op, cut, operands))
+            ahead = ahead and is_loaded(self.op, cut, operands)
+            copies = min(2 + late + ahead, max(2, most_runs(cut)))
         return Buffer(operands, shape, self.bytes(shape, value), copies, is_whole)
 
     def bytes(self, shape: Sequence[int], value: SSAValue) -> int:
@@ -164,6 +175,18 @@ class Stage:
         buffers = (self.buffer(cut, each, double=True, late=True) for each in self.staged)
         return replace(found, buffers=tuple(buffers), late=True)
 
+    def with_ahead(self, found: Staging) -> Staging | None:
+        """The same tiles, loaded two steps ahead; None if no innermost loop gains a copy by it."""
+        cut, late = found.cut, found.late
+        if not found.double_buffer or most_runs(cut) < 3:
+            return None
+        buffers = tuple(
+            self.buffer(cut, each, double=True, late=late, ahead=True) for each in self.staged
+        )
+        if all(each.copies < 3 or each == old for each, old in zip(buffers, found.buffers)):
+            return None
+        return replace(found, buffers=buffers, ahead=True)
+
     def overlaps(self, cut: Cut) -> bool:
         """Whether the innermost loop becomes an `scf.for` in which some tile is moved."""
         if not cut.order or not cut.repeats(cut.order[-1]):
@@ -211,6 +234,17 @@ def stored_in_place(op: Operation, cut: Cut, operands: tuple[int, ...]) -> int:
     if operands[-1] != last:
         return 0
     return (reread(op, cut) if operands[0] == last else cut.loads(last)).transfers
+
+
+def is_loaded(op: Operation, cut: Cut, operands: tuple[int, ...]) -> bool:
+    """Whether tiles are loaded into the buffer that `operands` share."""
+    last = len(cut.space.operands) - 1
+    return operands[0] != last or bool(reread(op, cut).transfers)
+
+
+def most_runs(cut: Cut) -> int:
+    """The most steps that an innermost loop has."""
+    return max(each.runs for each in cut.segments(cut.order[-1]))
 
 
 def off_chip_operands(op: Operation) -> set[SSAValue]:

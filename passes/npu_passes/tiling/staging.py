@@ -35,7 +35,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse, refuse_size
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.domain_spaces import tiles_of
-from npu_passes.tiling.finer_tiles import climbed, cycles_of, finer
+from npu_passes.tiling.finer_tiles import climbed, cycles_of, farther, finer
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
@@ -150,10 +150,12 @@ def chosen(
     if found is None or as_asked:
         return found
     if options.fastest and not groups and machine.dma_bytes_per_cycle:
-        return fastest(op, stage, found, machine, free, options)
+        best = fastest(op, stage, found, machine, free, options)
+        return farther(stage, best, machine, free, options.block_size)
     block = options.block_size
     best = finer(stage, found, machine, free, within=groups, block=block)
-    return best if groups else climbed(stage, best, machine, free, block, found.bytes)
+    best = best if groups else climbed(stage, best, machine, free, block, found.bytes)
+    return farther(stage, best, machine, free, block)
 
 
 def fastest(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from npu_dialect.attributes import DOUBLE_BUFFER, LATE_SUMS, RUNS
+from npu_dialect.attributes import DOUBLE_BUFFER, LATE_SUMS, RUNS, TWO_AHEAD
 from npu_dialect.computing import accumulates, computation_of, is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, FullyConnectedOp
@@ -142,6 +142,8 @@ class Nest:
                 DOUBLE_BUFFER.set(loop, True)
                 if self.staging.late:
                     LATE_SUMS.set(loop, True)
+                if self.staging.ahead:
+                    TWO_AHEAD.set(loop, True)
             inner.inside({**tile, name: TilePosition(segment, index)}, level)
             return ()
 

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from npu_plans.prefetch.order import MOST_RUNNING
 from npu_plans.time.clock import Clock
-from npu_plans.time.program import Start, Wait, Work
+from npu_plans.time.program import Rename, Start, Wait, Work
 from npu_plans.time.rates import Rates
 
 PARTS = (2, 3, 4, 6, 8)
@@ -32,7 +32,7 @@ AHEAD = 40
 WORTH = Fraction(1, 4)
 """The share of the time of a start that each part more has to save."""
 
-Step: TypeAlias = Work | Start | Wait
+Step: TypeAlias = Work | Start | Wait | Rename
 
 
 @dataclass
@@ -63,6 +63,10 @@ class Course:
                         self.flights[step.token] = self.clock.start(latency, data).end
                 case Wait():
                     waited += self.clock.wait(self.flights.pop(step.token, 0))
+                case Rename():
+                    ends = [self.flights.pop(old, 0) for old, _ in step.pairs]
+                    names = (new for _, new in step.pairs)
+                    self.flights.update(zip(names, ends, strict=True))
         return waited
 
 

@@ -6,6 +6,8 @@ load | load    load    load              The transfers of the innermost loop run
 
 A tile that is loaded into a buffer of two parts, and stored from there, is stored before the next
 step begins: with three parts, it is stored while that step computes.
+
+Loads that start two steps ahead, in one part more, are prepared while others have the bus.
 """
 
 from __future__ import annotations
@@ -73,27 +75,31 @@ class Through:
     """What is moved through a tile buffer in one direction.
 
     `beside`: while layers compute. `behind`: in a step of its own, once it has computed. `alone`:
-    while nothing computes.
+    while nothing computes. `ahead`: whether what is beside has two steps to move in.
     """
 
     beside: Moved = Moved()
     behind: Moved = Moved()
     alone: Moved = Moved()
+    ahead: bool = False
 
 
-def through(moved: Moved, tile: Moved, copies: int, entries: int, at_once: int = 0) -> Through:
+def through(
+    moved: Moved, tile: Moved, copies: int, entries: int, at_once: int = 0, *, ahead: bool = False
+) -> Through:
     """What hides of some transfers through a tile buffer; `tile` is one of them.
 
     `copies`: of the buffer; with one copy, nothing hides. `entries`: how often a loop over
     innermost tiles begins. `at_once`: how many of the transfers are waited for in their own step,
-    as those that store a tile from the part into which it was loaded.
+    as those that store a tile from the part into which it was loaded. `ahead`: whether the others
+    start two steps ahead.
     """
     if copies == 1:
         return Through(alone=moved)
     behind = moved.first(tile.times(at_once))
     left = moved.but(behind)
     alone = left.first(tile.times(entries))
-    return Through(left.but(alone), behind, alone)
+    return Through(left.but(alone), behind, alone, ahead)
 
 
 def nest_cycles(compute: Fraction, steps: int, parts: Sequence[Through], rates: Rates) -> Fraction:
@@ -105,17 +111,19 @@ def nest_cycles(compute: Fraction, steps: int, parts: Sequence[Through], rates: 
     last = compute / steps
     core = compute - last + sum(rates.latency(each.behind) for each in parts)
     waited = sum((rates.data(each.behind) + rates.cycles(each.alone) for each in parts), Fraction())
-    return max(core, beside_cycles((each.beside for each in parts), rates)) + waited + last
+    ahead = beside_cycles((each.beside for each in parts if each.ahead), rates) / 2
+    within = beside_cycles((each.beside for each in parts if not each.ahead), rates)
+    data = sum((rates.data(each.beside) for each in parts), Fraction())
+    channels = sum((rates.cycles(each.beside) for each in parts), Fraction()) / rates.channels
+    return max(core, ahead, within, data, channels) + waited + last
 
 
 def beside_cycles(parts: Iterable[Moved], rates: Rates) -> Fraction:
     """How long transfers take of which each step starts one of each part.
 
-    Those of a step prepare at the same time, each on a channel; then they have the bus in turn. If
-    there are more of them than channels, they take at least the time of all channels.
+    Those of a step prepare at the same time, each on a channel; then they have the bus in turn.
     """
-    bus, channels = Fraction(), Fraction()
+    bus = Fraction()
     for moved in parts:
         bus = max(bus, Fraction(rates.latency(moved))) + rates.data(moved)
-        channels += rates.cycles(moved)
-    return max(bus, channels / rates.channels)
+    return bus

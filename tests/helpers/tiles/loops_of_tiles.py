@@ -32,11 +32,15 @@ class Case:
     """Whether each tile is a view of a larger buffer."""
     late: bool = False
     """Whether there is room to store a tile of sums a step later."""
+    ahead: bool = False
+    """Whether there is room to load a tile two steps ahead."""
 
     @property
     def request(self) -> str:
         """The attributes of a loop that asks for double buffers."""
-        return "{npu.double_buffer, npu.late_sums}" if self.late else "{npu.double_buffer}"
+        late = ", npu.late_sums" if self.late else ""
+        ahead = ", npu.two_ahead" if self.ahead else ""
+        return f"{{npu.double_buffer{late}{ahead}}}"
 
     @property
     def height(self) -> int:
@@ -202,7 +206,7 @@ CASES = st.builds(
     kind=st.sampled_from(("relu", "place", "parts", "sums", "groups")),
     first=st.integers(0, 2),
     step=st.integers(1, 3),
-    rounds=st.integers(0, 5),
+    rounds=st.integers(0, 6),
     rows=st.integers(1, 3),
     columns=st.integers(1, 3),
     channels=st.integers(1, 5),
@@ -211,4 +215,5 @@ CASES = st.builds(
     in_body=st.booleans(),
     shifted=st.booleans(),
     late=st.booleans(),
+    ahead=st.booleans(),
 )

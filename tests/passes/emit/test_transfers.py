@@ -18,10 +18,14 @@ from xdsl.utils.hints import isa
 
 from helpers.c_harness import LANGUAGES, build, execute, run_c, write_files
 from helpers.parsing import emit_text, parse
+from helpers.tiles.loops_of_tiles import Case
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import Counters, run_function
 from npu_passes.emit.c import CFiles, emit
 from npu_passes.support.transfer_runs import transfer_runs
+from npu_tools.compiling.driver import run_passes
+from npu_tools.compiling.pass_text import parse_passes
+from npu_tools.shared.installed import available_passes
 
 DTYPES = {"f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16"}
 
@@ -239,6 +243,26 @@ def test_double_buffer() -> None:
     assert got.tobytes() == want.tobytes()
     assert np.array_equal(got[:3], 2 * x[:3])
     assert ran == counted == Counters(0, 128, 96, 0, 0, 7)
+
+
+def two_ahead(passes: str) -> ModuleOp:
+    """Tiles of rows that are loaded two steps ahead, as loops."""
+    case = Case("relu", 0, 1, 7, 2, 3, 4, True, True, False, False, ahead=True)
+    module = parse(case.text())
+    spec = f"{passes},npu-assign-sram-offsets,npu-assign-dram-offsets,npu-lower-to-loops"
+    run_passes(module, parse_passes(available_passes(), spec), ())
+    return module
+
+
+def test_loads_two_steps_ahead() -> None:
+    """The loop carries tokens; the strict engine finds the data where and when they should be."""
+    x = np.arange(4 * 14 * 3, dtype=np.float32).reshape(1, 4, 14, 3) - 50
+    kernels = np.zeros((4, 1, 1, 1), np.float32)
+    module = two_ahead("npu-double-buffer")
+    assert "!dma.token)" in str(module)
+    (got,) = run_c(emit(module), "f", [x, kernels], [(1, 4, 14, 3)])
+    np.testing.assert_array_equal(got, np.maximum(x, 0))
+    assert "!dma.token)" not in str(two_ahead("npu-double-buffer{ahead=1}"))
 
 
 @pytest.mark.parametrize(

@@ -24,17 +24,21 @@ from npu_dialect.attributes import (
     DOUBLE_BUFFERED,
     LATE_SUMS,
     NOT_DOUBLE_BUFFERED,
+    TWO_AHEAD,
 )
 from npu_dialect.dma import DMA, StartOp, TokenType, WaitOp
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import NPU
 from npu_dialect.npu.layers import ReluOp
 from npu_dialect.sram import SRAM
+from npu_passes.analysis.tokens import starts_of
 from npu_passes.overlap.double_buffer import DoubleBufferPass
+from npu_passes.overlap.read_block import touches_of
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 
 PLAIN = Case("relu", 0, 1, 4, 2, 3, 2, True, True, False, False)
 IN_PLACE = Case("place", 0, 1, 5, 2, 3, 2, True, True, False, False, late=True)
+AHEAD = replace(PLAIN, rounds=6, ahead=True)
 
 
 def parsed(text: str) -> tuple[Context, ModuleOp]:
@@ -67,6 +71,9 @@ def attributes(module: ModuleOp) -> list[str]:
 @given(case=CASES)
 @example(case=PLAIN)
 @example(case=IN_PLACE)
+@example(case=AHEAD)
+@example(case=replace(AHEAD, rounds=3))
+@example(case=replace(IN_PLACE, rounds=6, ahead=True))
 def test_same_results(case: Case) -> None:
     context, module = parsed(case.text())
     expected = result(module, case)
@@ -85,14 +92,16 @@ def test_what_asks_is_done_or_says_why(case: Case) -> None:
     found = attributes(module)
     assert DOUBLE_BUFFER.name not in found
     assert LATE_SUMS.name not in found
+    assert TWO_AHEAD.name not in found
     carried = [value for op in module.walk() if isinstance(op, scf.ForOp) for value in op.iter_args]
-    assert not any(isinstance(value.type, TokenType) for value in carried)
-    if case.outer and case.kind in ("relu", "place") and case.rounds > 3:
+    assert case.ahead or not carried
+    assert all(isinstance(value.type, TokenType) for value in carried)
+    if case.outer and case.kind in ("relu", "place") and case.rounds > 3 + case.ahead:
         assert DOUBLE_BUFFERED.name in found
         assert NOT_DOUBLE_BUFFERED.name not in found
-    if case.outer and case.kind == "parts" and case.in_body and case.rounds > 3:
+    if case.outer and case.kind == "parts" and case.in_body and case.rounds > 3 + case.ahead:
         assert DOUBLE_BUFFERED.name in found
-    if case.inner and case.kind == "sums" and case.channels > 3 and case.rounds:
+    if case.inner and case.kind == "sums" and case.channels > 3 + case.ahead and case.rounds:
         assert DOUBLE_BUFFERED.name in found
 
 
@@ -116,6 +125,43 @@ def test_late_stores_need_a_third_part(rounds: int, parts: int) -> None:
     late = replace(IN_PLACE, rounds=rounds)
     assert arena(late, double=True) == parts * arena(late, double=False)
     assert arena(replace(late, late=False), double=True) == 2 * arena(late, double=False)
+
+
+@pytest.mark.parametrize(("rounds", "parts"), [(2, 2), (3, 3), (4, 4), (6, 4)])
+def test_loads_two_steps_ahead_need_one_part_more(rounds: int, parts: int) -> None:
+    case = replace(IN_PLACE, rounds=rounds, ahead=True)
+    assert arena(case, double=True) == parts * arena(case, double=False)
+    early = replace(case, late=False)
+    assert arena(early, double=True) == min(3, rounds) * arena(early, double=False)
+
+
+def test_loads_two_steps_ahead_are_carried() -> None:
+    """A step starts the store, for which it waits, in front of the load for a later step."""
+    context, module = parsed(AHEAD.text())
+    DoubleBufferPass().apply(context, module)
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    steps = [op for op in loop.body.block.ops if isinstance(op, StartOp | ReluOp | WaitOp)]
+    kinds = ["store" if is_store(op) else op.name for op in steps]
+    assert kinds == ["store", "dma.start", "npu.relu", "dma.wait", "dma.wait"]
+    waits = [op.token for op in steps if isinstance(op, WaitOp)]
+    assert waits[0] is loop.body.block.args[1]
+    assert loop.body.block.last_op is not None
+    assert loop.body.block.last_op.operands[0] is steps[1].results[0]
+    starts = starts_of(waits[0])
+    assert len(starts) == 2
+    assert {start.parent for start in starts} == {loop.body.block, loop.parent}
+    assert starts_of(loop.results[0]) == starts
+    assert starts_of(waits[1]) == (steps[0],)
+
+
+def test_a_wait_touches_what_the_carried_transfers_do() -> None:
+    context, module = parsed(AHEAD.text())
+    DoubleBufferPass().apply(context, module)
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    (behind,) = (use.operation for use in loop.results[0].uses)
+    wanted = {touch for start in starts_of(loop.results[0]) for touch in touches_of(start)}
+    assert wanted == set(touches_of(behind))
+    assert any(touch.writes for touch in wanted)
 
 
 def is_store(op: Operation) -> bool:

@@ -13,17 +13,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from helpers.networks.machines import KB, machine_file
 from helpers.networks.zoo import build
+from helpers.tiles.loops_of_tiles import Case
 from npu_dialect.dma import StartOp
 from npu_dialect.interpreters import run_function
 from npu_dialect.machine import Machine
 from npu_dialect.target import TargetAttr
 from npu_passes.analysis.timed_program import read_program
-from npu_passes.overlap.split_transfers import SplitTransfersPass
+from npu_passes.overlap.double_buffer import DoubleBufferPass
+from npu_passes.overlap.pace import Pace
+from npu_passes.overlap.split_transfers import SplitTransfersPass, steps_of
+from npu_plans.time.program import Rename, Start, Wait, Work
 from npu_plans.time.rates import Rates
 from npu_plans.time.simulate import Cycles, simulate, total_of
 from npu_tools.compiling.driver import Job, compile_model
@@ -65,6 +70,25 @@ def moving(shape: list[int], at: list[int], sizes: list[int]) -> ModuleOp:
     module.attributes["npu.target"] = TargetAttr.of(MACHINE)
     module.verify()
     return module
+
+
+def test_carried_transfers_are_seen() -> None:
+    """A body waits for the transfer that the loop hands in, and hands on the one that it starts."""
+    case = Case("relu", 0, 1, 6, 2, 3, 4, True, True, False, False, ahead=True)
+    module = Parser(context(), case.text()).parse_module()
+    DoubleBufferPass().apply(context(), module)
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    assert loop.parent is not None
+    inside, outside = (
+        list(steps_of(block, Pace(None, None))) for block in (loop.body.block, loop.parent)
+    )
+    store, load, *rest = inside
+    assert isinstance(store, Start)
+    assert isinstance(load, Start)
+    renamed = Rename(((load.token, -1),))
+    assert rest == [Work(1), Wait(-1), Wait(store.token), renamed]
+    around = outside.index(Wait(max(each.token for each in outside[:7] if isinstance(each, Start))))
+    assert isinstance(outside[around - 1], Work)
 
 
 def starts(module: ModuleOp) -> list[StartOp]:

@@ -13,7 +13,15 @@ from xdsl.parser import Parser
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp
 from npu_passes.tiling.conv_tiles import TileOptions
-from npu_passes.tiling.finer_tiles import GAIN, compute_cycles, cuts_of, cycles_of, ways
+from npu_passes.tiling.finer_tiles import (
+    GAIN,
+    ahead_of,
+    compute_cycles,
+    cuts_of,
+    cycles_of,
+    farther,
+    ways,
+)
 from npu_passes.tiling.layer_spaces import OUT
 from npu_passes.tiling.stage import off_chip_operands, stage_of
 from npu_passes.tiling.staging import choose, least_moved
@@ -81,6 +89,54 @@ def test_no_other_size_is_faster(
     others = ways(stage, cuts_of(stage.space, found.cut, wider=True), free, found.bytes)
     least = GAIN * cycles_of(stage, found, MACHINE)
     assert all(cycles_of(stage, other, MACHINE) >= least for other in others)
+
+
+def test_starts_of_small_tiles_hide_two_steps_ahead() -> None:
+    """The bus is the limit, and a start takes as long as a tile's data."""
+    op = convolution(1024, 4, 1024, 1)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    found = choose(op, MACHINE, 64 * 1024)
+    assert found.ahead
+    assert found.footprint <= 64 * 1024
+    assert max(buffer.copies for buffer in found.buffers) == 3
+    near = choose(op, replace(MACHINE, dma_fifo_bytes=1024), 64 * 1024)
+    assert not near.ahead
+    assert near.bytes == found.bytes
+    assert cycles_of(stage, found, MACHINE) < 0.95 * cycles_of(stage, near, MACHINE)
+    assert not any(each.ahead for each in ways(stage, (near.cut,), 1 << 30, near.bytes))
+
+
+def test_where_the_core_is_the_limit_two_copies_are_enough() -> None:
+    op = convolution(256, 32, 256, 3)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    found = choose(op, MACHINE, 128 * 1024)
+    assert found.double_buffer
+    assert not found.ahead
+    slow = replace(MACHINE, dma_jump_cycles=0, dma_setup_cycles=0)
+    assert farther(stage, found, slow, 128 * 1024, 1) == found
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    channels=st.integers(1, 64),
+    size=st.integers(2, 20),
+    kernels=st.integers(1, 64),
+    free=st.integers(4000, 40000),
+)
+def test_a_copy_more_fits(channels: int, size: int, kernels: int, free: int) -> None:
+    op = convolution(channels, size, kernels, 1)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    found = least_moved(op, stage, MACHINE, free, TileOptions())
+    if found is None or not found.double_buffer:
+        return
+    for each in ahead_of(stage, found, free, 1):
+        assert each.ahead
+        assert each.footprint <= free
+        assert each.bytes <= found.bytes
+        plain = stage.staging(each.cut, double=True)
+        more = [buffer.copies for buffer in each.buffers]
+        less = [buffer.copies for buffer in plain.buffers]
+        assert any(one > other for one, other in zip(more, less, strict=True))
 
 
 @pytest.mark.parametrize("size", [37, 20])

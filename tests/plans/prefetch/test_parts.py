@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from npu_plans.prefetch.order import MOST_RUNNING
 from npu_plans.prefetch.parts import PARTS, Course, Step, cut, parts_of, sizes_of
 from npu_plans.time.clock import Clock
-from npu_plans.time.program import Start, Wait, Work
+from npu_plans.time.program import Rename, Start, Wait, Work
 from npu_plans.time.rates import Rates
 from npu_plans.transfers.runs import run_count, sliced_axis
 
@@ -71,6 +71,17 @@ def test_a_loop_goes_on_with_its_first_step() -> None:
     assert again < waited(body * 9, {}, {}) == 9 * (100 + 239 * 4 + 960 - 1500)
 
 
+def test_a_loop_carries_transfers() -> None:
+    """What is waited for two steps behind its start hides beside two steps."""
+    steps = (ROWS, Work(1100), Wait(-1), Rename(((0, -1),)))
+    first = waited(steps, {}, {})
+    assert first == 0
+    assert waited(steps * 5, {}, {}) == 0
+    late = (ROWS, Work(500), Wait(-1), Rename(((0, -1),)))
+    assert parts_of(steps, {0: 240}, RATES, again=True) == {}
+    assert waited(late * 5, {}, {}) > 0
+
+
 def test_at_most_so_many_run_at_a_time() -> None:
     others = [Start(token, 16) for token in range(1, MOST_RUNNING - 1)]
     waits = [Wait(token) for token in range(1, MOST_RUNNING - 1)]
@@ -109,7 +120,7 @@ def test_random_blocks(sizes: list[tuple[int, int, int, int]], behind: int, *, a
                 assert sum(each.runs for each in moved) == step.runs
             case Wait():
                 running -= found.get(step.token, 1)
-            case Work():
+            case _:
                 pass
         most = max(most, running)
     assert most <= MOST_RUNNING or not found

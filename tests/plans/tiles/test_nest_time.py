@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
 from npu_plans.time import rates as simulated
-from npu_plans.time.program import Loop, Start, Step, Wait, Work
+from npu_plans.time.program import Loop, Rename, Start, Step, Wait, Work
 from npu_plans.time.simulate import simulate, total_of
 
 RATES = Rates(100, 4, Fraction(16), 4)
@@ -79,6 +79,42 @@ def test_jumps_of_two_transfers_run_at_the_same_time() -> None:
     one = Rates(RATES.setup, RATES.jump, RATES.bytes, channels=1)
     parts = [through(tile.times(20), tile, 3, 1) for tile in (*tiles, tiles[1])]
     assert nest_cycles(Fraction(200), 20, parts, one) > 1.5 * predicted
+
+
+def ahead_cycles(steps: int, work: int, load: Moved, store: Moved) -> tuple[float, float]:
+    """The cycles of a loop that loads two steps ahead and stores a step later."""
+    loads, stores = (Start(at, each.bytes, each.runs) for at, each in enumerate((load, store)))
+    carried = Rename(((0, 2),))
+    steady = (stores, loads, Work(work), Wait(2), Wait(1), carried)
+    program = (
+        *(loads, Rename(((0, 3),)), loads, carried, Wait(3), loads, Work(work), Wait(2), carried),
+        Loop(steps - 3, steady),
+        *(stores, Work(work), Wait(2), Wait(1), stores, Work(work), Wait(1), stores, Wait(1)),
+    )
+    rates = simulated.Rates({}, Fraction(1), RATES.bytes, RATES.setup, RATES.jump, RATES.channels)
+    parts = [through(load.times(steps), load, 3, 1, ahead=True)]
+    parts.append(through(store.times(steps), store, 2, 1))
+    found = total_of(simulate(program, rates)).total
+    return float(nest_cycles(Fraction(work * steps), steps, parts, RATES)), found
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=st.integers(6, 40), work=st.integers(1, 6000), load=MOVED, store=MOVED)
+@example(steps=40, work=1, load=Moved(1, 2048, 1), store=Moved(1, 2048, 1))
+def test_loads_two_steps_ahead(steps: int, work: int, load: Moved, store: Moved) -> None:
+    predicted, found = ahead_cycles(steps, work, load, store)
+    assert predicted == pytest.approx(found, rel=0.25)
+
+
+def test_starts_hide_behind_other_transfers() -> None:
+    """A transfer of 128 cycles needs a start of 100 cycles: with two under way, the bus is busy."""
+    tile = Moved(1, 2048, 1)
+    near = nest_cycles(Fraction(40), 40, [through(tile.times(40), tile, 2, 1)], RATES)
+    far = nest_cycles(Fraction(40), 40, [through(tile.times(40), tile, 3, 1, ahead=True)], RATES)
+    assert near > 1.7 * far > 1.7 * 40 * 128
+    wide = Moved(1, 2048, 51)
+    few = nest_cycles(Fraction(40), 40, [through(wide.times(40), wide, 3, 1, ahead=True)], RATES)
+    assert few == pytest.approx(40 * (300 + 128) / 2, rel=0.06)
 
 
 def test_one_copy_hides_nothing() -> None:

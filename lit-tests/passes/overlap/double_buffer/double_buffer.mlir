@@ -206,3 +206,77 @@ func.func @siblings(%y : memref<3x4x8xf32, #npu.dram>) {
   } {npu.double_buffer}
   func.return
 }
+
+// -----
+
+// With room for three parts, loads start two steps ahead. The loop carries the token of the load for the next step, and
+// starts the store, for which it waits, in front of the load, for which it does not.
+// CHECK-LABEL: func.func @two_ahead
+// CHECK: %a = sram.alloc : memref<3x4x8xf32, #npu.sram>
+// CHECK: %b = sram.alloc : memref<2x4x8xf32, #npu.sram>
+// CHECK: [[T0:%.*]] = dma.start %{{.*}} channel 1
+// CHECK: [[T1:%.*]] = dma.start %{{.*}} channel 1
+// CHECK-NEXT: dma.wait [[T0]]
+// CHECK: [[T2:%.*]] = dma.start %{{.*}} channel 1
+// CHECK: npu.relu
+// CHECK-NEXT: dma.wait [[T1]]
+// CHECK: [[LAST:%.*]] = scf.for %i = %c1{{.*}} to %c4{{.*}} iter_args([[T:%.*]] = [[T2]]) -> (!dma.token)
+// CHECK: [[STORE:%.*]] = dma.start %{{.*}} channel 3
+// CHECK: [[LATER:%.*]] = arith.addi %i, %c2
+// CHECK: arith.remui [[LATER]], %c3
+// CHECK: [[NEXT:%.*]] = dma.start %{{.*}} channel 1
+// CHECK: npu.relu
+// CHECK-NEXT: dma.wait [[T]]
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK-NEXT: scf.yield [[NEXT]] : !dma.token
+// CHECK-NEXT: } {npu.double_buffered}
+// CHECK-NOT: channel 1
+// CHECK: [[STORE:%.*]] = dma.start %{{.*}} channel 3
+// CHECK: npu.relu
+// CHECK-NEXT: dma.wait [[LAST]]
+// CHECK-NEXT: dma.wait [[STORE]]
+// CHECK: npu.relu
+func.func @two_ahead(%x : memref<6x4x8xf32, #npu.dram>, %y : memref<6x4x8xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %a = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  %b = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  scf.for %i = %c0 to %c6 step %c1 {
+    %in = memref.subview %x[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<6x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %in to %a channel 1 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x4x8xf32, #npu.sram>) outs(%b : memref<1x4x8xf32, #npu.sram>)
+    %out = memref.subview %y[%i, 0, 0] [1, 4, 8] [1, 1, 1] : memref<6x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    %s = dma.start %b to %out channel 3 : memref<1x4x8xf32, #npu.sram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    dma.wait %s
+  } {npu.double_buffer, npu.two_ahead}
+  func.return
+}
+
+// -----
+
+// A load three steps later reads what this step stores, which may not be done by then: loads stay one step ahead.
+// CHECK-LABEL: func.func @too_far
+// CHECK: %a = sram.alloc : memref<2x1x8xf32, #npu.sram>
+// CHECK-NOT: iter_args
+// CHECK: {npu.double_buffered}
+func.func @too_far(%y : memref<9x1x8xf32, #npu.dram>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c6 = arith.constant 6 : index
+  %a = sram.alloc : memref<1x1x8xf32, #npu.sram>
+  %b = sram.alloc : memref<1x1x8xf32, #npu.sram>
+  scf.for %i = %c0 to %c6 step %c1 {
+    %in = memref.subview %y[%i, 0, 0] [1, 1, 8] [1, 1, 1] : memref<9x1x8xf32, #npu.dram> to memref<1x1x8xf32, strided<[8, 8, 1], offset: ?>, #npu.dram>
+    %t = dma.start %in to %a channel 1 : memref<1x1x8xf32, strided<[8, 8, 1], offset: ?>, #npu.dram> to memref<1x1x8xf32, #npu.sram>
+    dma.wait %t
+    npu.relu ins(%a : memref<1x1x8xf32, #npu.sram>) outs(%b : memref<1x1x8xf32, #npu.sram>)
+    %later = arith.addi %i, %c3 : index
+    %out = memref.subview %y[%later, 0, 0] [1, 1, 8] [1, 1, 1] : memref<9x1x8xf32, #npu.dram> to memref<1x1x8xf32, strided<[8, 8, 1], offset: ?>, #npu.dram>
+    %s = dma.start %b to %out channel 3 : memref<1x1x8xf32, #npu.sram> to memref<1x1x8xf32, strided<[8, 8, 1], offset: ?>, #npu.dram>
+    dma.wait %s
+  } {npu.double_buffer, npu.two_ahead}
+  func.return
+}

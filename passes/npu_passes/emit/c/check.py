@@ -33,6 +33,7 @@ from npu_dialect.npu.attributes import DramSpace
 from npu_dialect.stream_attributes import STREAM_PART
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk
+from npu_passes.analysis.tokens import starts_of
 from npu_passes.analysis.views import FROM_BASE
 from npu_passes.emit.c.operators import OPERATORS
 from npu_passes.emit.c.types import (
@@ -82,8 +83,8 @@ PRINTABLE = frozenset(
 NUMBERS = (IntegerAttr, FloatAttr)
 """The values of constants that can be printed."""
 
-TRANSFERS: frozenset[type[Operation]] = frozenset((dma.StartOp, dma.WaitOp))
-"""The ops that have the token of a transfer."""
+TRANSFERS: frozenset[type[Operation]] = frozenset((dma.StartOp, dma.WaitOp, scf.ForOp, scf.YieldOp))
+"""The ops that have the token of a transfer, or carry it."""
 
 REMEDY = {
     "npu": "run npu-bufferize and npu-lower-to-loops before",
@@ -179,7 +180,7 @@ def problem_of(op: Operation, fine: set[int]) -> str | None:
     for value in (*op.operands, *op.results):
         if id(type_ := value.type) in fine:
             continue
-        if kind in TRANSFERS and isinstance(value.owner, dma.StartOp):
+        if kind in TRANSFERS and isinstance(type_, dma.TokenType) and starts_of(value):
             continue  # the token between a start and its wait
         if problem := type_problem(type_):
             return problem

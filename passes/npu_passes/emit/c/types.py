@@ -86,6 +86,10 @@ VECTOR_TYPES: dict[Attribute, CType] = {
 """The types of vectors, which `mve_helpers.py` defines. Buffers have no elements of them."""
 
 
+TOKEN = CType("npu_dma_token", 4, "<u4")
+"""The type of a transfer that has been started: `npu_dma.h` declares it."""
+
+
 def element_type(attribute: Attribute) -> CType | None:
     """The C type for the type of an element in memory; None if there is none."""
     match attribute:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
-from npu_passes.emit.c.types import VECTOR_TYPES, CType, element_type
+from npu_dialect.dma import TokenType
+from npu_passes.emit.c.types import TOKEN, VECTOR_TYPES, CType, element_type
 
 
 @dataclass
@@ -27,6 +28,8 @@ class Unit:
         if (vector := VECTOR_TYPES.get(type_)) is not None:
             self.use_vectors()
             return vector
+        if isinstance(type_, TokenType):
+            return TOKEN
         found = self.index if isinstance(type_, IndexType) else element_type(type_)
         assert found is not None, "checked before printing"
         if found.header:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -19,6 +19,7 @@ from npu_dialect.npu.attributes import DramSpace, FlashSpace, SramSpace
 from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.stream_attributes import STREAM
 from npu_dialect.walking import walk
+from npu_passes.analysis.tokens import starts_of
 from npu_passes.emit.upstream.copies import Order, order_of
 from npu_passes.emit.upstream.quirks import UNREADABLE, reads_differently
 from npu_passes.emit.upstream.types import holds_ours, is_ours
@@ -31,6 +32,9 @@ SAYABLE: frozenset[type[Operation]] = frozenset(
     (sram.AllocOp, sram.SpanOp, dram.AllocOp, *dma.DMA.operations, *dsp.DSP.operations)
 )
 """Ops of ours that become ops of upstream."""
+
+CARRY: frozenset[type[Operation]] = frozenset((dma.WaitOp, scf.ForOp, scf.YieldOp))
+"""Ops that take the token of a transfer. A branch that gives one is found by its type."""
 
 REMEDY = {
     "npu": "run npu-bufferize, npu-outline-layers and npu-lower-to-loops before",
@@ -87,13 +91,13 @@ def problem_of(op: Operation) -> str | None:
             return "it has no offset; run npu-assign-dram-offsets before"
         case memref.AllocOp() if not SRAM_OFFSET.is_on(op) and in_sram(op):
             return f"it has no `{SRAM_OFFSET.name}`; run npu-assign-sram-offsets before"
-        case dma.StartOp() if any(type(use.operation) is not dma.WaitOp for use in op.token.uses):
+        case dma.StartOp() if any(type(use.operation) not in CARRY for use in op.token.uses):
             return "its token goes elsewhere; expected a dma.wait where its dma.start is visible"
         case memref.CopyOp() if order_of(op) is Order.NONE:
             return "its buffers share bytes; expected that of buffers without gaps only"
         case memref.GlobalOp() if reads_differently(op):
             return UNREADABLE
-        case dma.WaitOp() if not isinstance(op.token.owner, dma.StartOp):
+        case dma.WaitOp() if not starts_of(op.token):
             return "its token comes from elsewhere; expected a dma.start that is visible here"
         case _:
             return None if type(op) in SAYABLE else problem_of_attributes(op)
@@ -107,7 +111,10 @@ def in_sram(op: memref.AllocOp) -> bool:
 
 def problem_of_attributes(op: Operation) -> str | None:
     """Which attribute or type of ours an op needs; None if it needs none but memory spaces."""
-    for attribute in (*op.properties.values(), *(value.type for value in op.results)):
+    types = [value.type for value in op.results]
+    if isinstance(op, scf.ForOp):
+        types = [type_ for type_ in types if not isinstance(type_, dma.TokenType)]
+    for attribute in (*op.properties.values(), *types):
         if (found := holds_ours(attribute, SPACES)) is not None:
             return f"it needs {found}; expected no attribute or type of ours but memory spaces"
     return None

@@ -16,9 +16,10 @@ The functions are `read` onto the chip, `write` off it, and `weights` for learne
 is declared for a rank and an element type; the buffers say the rest. A transfer in blocks calls
 `npu_transfer_read_blocks_4d_f32` or `write`, which also gets the map, its index, the size of a
 block and the integer that stands for zero; one of bit planes calls `npu_transfer_read_planes_4d_i8`
-or `write` with the same. `memref.dma_start` moves one run, so a transfer of
-several has a tag for each, and is started and awaited in loops. `dma.reads` and `dma.writes` only
-count, and are left out.
+or `write` with the same. A token that a loop carries is the number that the function returns.
+`memref.dma_start` moves one run, so a transfer of several has a tag for each, and is started and
+awaited in loops; no loop can carry a tag. `dma.reads` and `dma.writes` only count, and are left
+out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FunctionType,
@@ -38,9 +39,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from npu_dialect import dma
 from npu_dialect.npu.attributes import DramSpace
+from npu_dialect.walking import walk_kind
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_passes.support.refuse import refuse
 
@@ -59,6 +62,13 @@ class Calls:
 
     module: ModuleOp
     declared: dict[str, FunctionType] = field(default_factory=dict[str, FunctionType])
+
+    def __post_init__(self) -> None:
+        """Make numbers of the tokens that loops carry."""
+        for op in walk_kind(self.module, scf.ForOp):
+            for value in (*op.body.block.args, *op.results):
+                if isinstance(value.type, dma.TokenType):
+                    Rewriter.replace_value_with_new_type(value, i32)
 
     def start(self, b: LoopBuilder, op: dma.StartOp) -> None:
         """Call the function that starts a transfer; its token is the function's result."""
@@ -144,8 +154,15 @@ class MemrefTransfers:
     def start(self, b: LoopBuilder, op: dma.StartOp) -> None:
         """Start the runs of a transfer.
 
-        Raises: Refusal for a transfer in blocks: upstream has none.
+        Raises: Refusal for a transfer in blocks, and for one whose token a loop carries: upstream
+            has none.
         """
+        if any(not isinstance(use.operation, dma.WaitOp) for use in op.token.uses):
+            refuse(
+                op,
+                "memref.dma_start has no token that a loop can carry; expected transfers=calls, or "
+                "npu-double-buffer{ahead=1} before",
+            )
         if op.blocked:
             refuse(op, "memref.dma_start cannot skip blocks; expected transfers=calls")
         shape, axes = memref_type(op.source).get_shape(), outer_axes(op)
