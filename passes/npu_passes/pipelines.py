@@ -40,6 +40,7 @@ def road(
         concat,
         "npu-choose-kernels,npu-choose-flash,npu-overlay-maps" if overlays else "",
         "npu-assign-memories" + "{sharing=false}" * (strategy == "none"),
+        "npu-tile-slow-maps" if overlays else "",
         f"npu-assign-sram-offsets{{strategy={strategy}}}",
         "npu-turn-layers" if overlays else "",
         "npu-outline-layers",

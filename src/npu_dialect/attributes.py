@@ -37,7 +37,7 @@ LAYER = Key(
     writers=(
         "importers, npu-split-conv-transpose, npu-fuse-normalizations, npu-fold-batch-norm, "
         "npu-fuse-conv-relu-pool, "
-        "npu-detect-modules, npu-tile-loops, npu-outline-layers"
+        "npu-detect-modules, npu-tile-loops, npu-tile-slow-maps, npu-outline-layers"
     ),
     readers="reports, c",
     absent="the layer has no name",
@@ -199,7 +199,7 @@ RUNS = Key(
     (Place.LAYER,),
     INT,
     "how often a layer on buffers runs in one inference",
-    writers="npu-bufferize, npu-tile-loops, npu-double-buffer",
+    writers="npu-bufferize, npu-tile-loops, npu-tile-slow-maps, npu-double-buffer",
     readers="npu-spill-maps, npu-compress-spills, reports",
     absent="once",
 )
@@ -226,7 +226,7 @@ OVERLAYS = Key(
         "the op runs backwards, or -1 if it cannot. For a loop, the numbers are those of the "
         "buffers on chip that it uses from outside, in the order of their first uses"
     ),
-    writers="npu-overlay-maps, npu-outline-layers",
+    writers="npu-overlay-maps, npu-tile-slow-maps, npu-outline-layers",
     readers="npu-assign-sram-offsets, npu-turn-layers, npu-check-overlays, npu-run",
     absent="the output overlaps no operand",
 )
@@ -266,7 +266,7 @@ TILE = Key(
     (Place.ANY,),
     RECORD,
     "tile sizes, loop order and cost of a layer that runs in tiles",
-    writers="npu-tile-loops",
+    writers="npu-tile-loops, npu-tile-slow-maps",
     readers="reports",
     absent="the layer does not run in tiles",
 )

@@ -83,6 +83,7 @@ PASSES = {
     "npu-split-layers": "npu_passes.overlap.split_layers:SplitLayersPass",
     "npu-split-transfers": "npu_passes.overlap.split_transfers:SplitTransfersPass",
     "npu-stream-input": "npu_passes.graph.stream_input:StreamInputPass",
+    "npu-tile-slow-maps": "npu_passes.tiling.tile_slow_maps:TileSlowMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
     "npu-reorder-inputs": "npu_passes.buffers.reorder_inputs:ReorderInputsPass",
     "npu-to-upstream": "npu_passes.emit.upstream.to_upstream:ToUpstreamPass",

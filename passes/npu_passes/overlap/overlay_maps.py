@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -37,11 +36,10 @@ from npu_dialect.attributes import FLASH, OVERLAYS, PLANNED_AS
 from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.walking import walk_kind
-from npu_passes.analysis.index_values import NotKnown
 from npu_passes.analysis.nests import NestReader, storage_bytes
 from npu_passes.analysis.overlaid import Claim
-from npu_passes.analysis.peaks import layers_at_peaks, may_alias
-from npu_passes.analysis.row_bytes import RowBytes, outer_buffers
+from npu_passes.analysis.peaks import layers_at_peaks
+from npu_passes.analysis.row_claims import claims_of_rows
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.turned import can_turn
@@ -75,22 +73,6 @@ class OverlayMapsPass(RefusingPass):
         for layer, pairs in found.items():
             if claims := measured[shape_of(layer, pairs)]:
                 OVERLAYS.set(layer, tuple(n for each in claims for n in each.numbers()))
-
-
-def claims_of_rows(loop: scf.ForOp) -> list[Claim]:
-    """The claims of a loop over rows: how close what it writes may follow what it uses no more."""
-    try:
-        state = RowBytes.of(loop)
-    except NotKnown:
-        return []
-    buffers = outer_buffers(loop)
-    return [
-        Claim(source, target, least, None)
-        for source, target in permutations(range(len(buffers)), 2)
-        if (least := state.nearest(source, target)) is not None
-        and least < storage_bytes(buffers[target])
-        and may_alias(buffers[source], buffers[target])
-    ]
 
 
 def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:

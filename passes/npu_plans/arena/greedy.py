@@ -46,18 +46,9 @@ def solve(problem: Problem, enough: int = 0) -> Solution:
     Raises: PlanError if a pin is misaligned or two pinned buffers collide.
     """
     pins = pinned(problem)
-    goal = max(
-        enough,
-        live_bound(problem).bytes,
-        max((at + problem.buffers[index].size for index, at in pins.items()), default=0),
-    )
-    best, order, arena = best_order(problem, pins, goal)
-    sides = two_sided(problem) if arena > goal else None
-    if sides is not None and bytes_of(problem, sides) < arena:
-        best, arena = sides, bytes_of(problem, sides)
-    if arena > goal:
-        best = in_time(problem, pins, best, goal)
-        arena = bytes_of(problem, best)
+    goal = goal_of(problem, pins, enough)
+    best, order = begun(problem, pins, goal)
+    arena = bytes_of(problem, best)
     proven = arena <= goal
     if not proven and len(problem.buffers) <= EXACT_BUFFERS:
         best, proven = branch_and_bound(problem, pins, best, arena, goal, EXACT_WORK)
@@ -65,8 +56,40 @@ def solve(problem: Problem, enough: int = 0) -> Solution:
         best = min(
             best, improve(problem, pins, order, goal), key=lambda plan: bytes_of(problem, plan)
         )
-    offsets = tuple(best[index] for index in range(len(problem.buffers)))
+    return solution_of(problem, best)
+
+
+def quick(problem: Problem, enough: int = 0) -> Solution:
+    """What `solve` finds with its first three steps, which take little time.
+
+    Raises: PlanError as `solve` does.
+    """
+    pins = pinned(problem)
+    best, _ = begun(problem, pins, goal_of(problem, pins, enough))
+    return solution_of(problem, best)
+
+
+def goal_of(problem: Problem, pins: Mapping[int, int], enough: int) -> int:
+    """The bytes at which the search may stop."""
+    ends = (at + problem.buffers[index].size for index, at in pins.items())
+    return max(enough, live_bound(problem).bytes, max(ends, default=0))
+
+
+def solution_of(problem: Problem, plan: Offsets) -> Solution:
+    """A plan as a solution."""
+    offsets = tuple(plan[index] for index in range(len(problem.buffers)))
     return Solution(offsets, arena_of(problem, offsets))
+
+
+def begun(problem: Problem, pins: Mapping[int, int], goal: int) -> tuple[Offsets, list[int]]:
+    """The best plan of the first three steps, and the best order of the first one."""
+    best, order, arena = best_order(problem, pins, goal)
+    sides = two_sided(problem) if arena > goal else None
+    if sides is not None and bytes_of(problem, sides) < arena:
+        best, arena = sides, bytes_of(problem, sides)
+    if arena > goal:
+        best = in_time(problem, pins, best, goal)
+    return best, order
 
 
 def in_time(problem: Problem, pins: Mapping[int, int], best: Offsets, goal: int) -> Offsets:

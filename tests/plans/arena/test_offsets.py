@@ -49,6 +49,12 @@ def test_rows_that_take_the_place_of_rows() -> None:
     assert check(problem, Solution((96, 0), 192)) == ()
 
 
+def test_a_quick_plan_stops_where_it_is_small_enough() -> None:
+    problem = lifetimes((4, 0, 1), (2, 1, 2), (4, 2, 3), (6, 3, 4))
+    assert greedy.quick(problem).arena == greedy.solve(problem).arena == 10
+    assert greedy.quick(problem, 16).arena <= 16
+
+
 @pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(problem=problems())
@@ -58,6 +64,9 @@ def test_every_plan_is_right(problem: Problem) -> None:
     assert check(problem, best) == ()
     assert live_bound(problem).bytes <= best.arena <= plain.arena
     assert greedy.solve(problem) == best
+    quick = greedy.quick(problem)
+    assert check(problem, quick) == ()
+    assert best.arena <= quick.arena <= plain.arena
 
 
 @settings(max_examples=50, deadline=None)

@@ -68,6 +68,7 @@ PLAN_AS = "npu-plan-as"
 STREAM_INPUT, SPLIT_STREAM = "npu-stream-input", "npu-split-stream"
 ASSIGN_MEMORIES = "npu-assign-memories"
 TILE_LOOPS = "npu-tile-loops"
+TILE_SLOW_MAPS = "npu-tile-slow-maps"
 COMPRESS = "npu-compress-spills"
 MEASURE = "npu-measure-zero-blocks"
 BLOCK_SIZE = ("block-size", "block_size")
@@ -310,9 +311,7 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
     if job.overlap is not None:
         specs = with_option(specs, FUSE, "overlap", job.overlap)
     if job.strategy is not None:
-        specs = with_option(specs, ASSIGN_OFFSETS, "strategy", job.strategy)
-        if any(spec.name == ASSIGN_MEMORIES for spec in specs):
-            specs = with_option(specs, ASSIGN_MEMORIES, "sharing", job.strategy != "none")
+        specs = with_strategy(specs, job.strategy)
     if any(spec.name == TILE_LOOPS for spec in specs):
         specs = with_option(specs, TILE_LOOPS, "jobs", job.jobs)
     if job.objective is not None:
@@ -333,6 +332,19 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         specs = planned_as(specs, job.plan_as)
     passes = tuple(build_pass(available[spec.name](), spec) for spec in specs)
     return through_offsets(passes) if job.plan_as else passes
+
+
+def with_strategy(specs: Sequence[ArgSpec], strategy: str) -> list[ArgSpec]:
+    """The pipeline with a strategy of the offsets, and what other passes have to know about it."""
+    found = with_option(list(specs), ASSIGN_OFFSETS, "strategy", strategy)
+    sharing = {
+        ASSIGN_MEMORIES: strategy != "none",
+        TILE_SLOW_MAPS: strategy not in ("none", "ping-pong"),
+    }
+    for name, shares in sharing.items():
+        if any(spec.name == name for spec in found):
+            found = with_option(found, name, "sharing", shares)
+    return found
 
 
 def streamed(specs: Sequence[ArgSpec]) -> list[ArgSpec]:

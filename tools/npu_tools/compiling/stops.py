@@ -9,6 +9,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from npu_dialect.attributes import TILE
 from npu_plans.modules.traffic import Traffic
 from npu_tools.compiling.naive import NaiveStop
 from npu_tools.reports.report import (
@@ -22,6 +23,7 @@ from npu_tools.shared.files import write_file
 
 PLAN_MODULES = "npu-plan-modules"
 TILE_LOOPS = "npu-tile-loops"
+TILE_SLOW_MAPS = "npu-tile-slow-maps"
 SPLIT_TRANSFERS = "npu-split-transfers"
 USE_ROOM = ("npu-prefetch", "npu-split-layers", SPLIT_TRANSFERS)
 """Passes behind the offsets that only use the memory that is left."""
@@ -49,12 +51,14 @@ class Measurements:
 
     `buffers`: the report after the last step in which layers are on buffers with offsets.
     `planned`: the report right after `npu-plan-modules`. `layers`: the layers on buffers before
-    `npu-tile-loops` cuts them into tiles; `tiled` says that it has run.
+    `npu-tile-loops` or `npu-tile-slow-maps` cuts them into tiles; `tiled` says that one has.
     """
 
     model: str
     tiles: bool = True
-    """Whether `npu-tile-loops` is among the passes; if not, `layers` are not needed."""
+    """Whether `npu-tile-loops` is among the passes."""
+    in_front: str = ""
+    """The step in front of `npu-tile-slow-maps`, which few machines need; empty if it is none."""
     passed: frozenset[str] = frozenset()
     """Steps after which nothing is measured, as a later one decides more (`passed_by`)."""
     buffers: Report | None = None
@@ -67,13 +71,15 @@ class Measurements:
     @staticmethod
     def of(model: str, names: Sequence[str]) -> Measurements:
         """The measurements of a model that goes through the passes `names`."""
-        return Measurements(model, TILE_LOOPS in names, passed_by(names))
+        place = names.index(TILE_SLOW_MAPS) if TILE_SLOW_MAPS in names else 0
+        in_front = names[place - 1] if place else ""
+        return Measurements(model, TILE_LOOPS in names, in_front, passed_by(names))
 
     def __call__(self, step: str, module: ModuleOp) -> None:
         """Take the measurements that are possible after this step."""
         self.naive(step, module)
-        self.tiled |= step == TILE_LOOPS
-        if self.tiles and not self.tiled:
+        self.tiled |= step == TILE_LOOPS or (step == TILE_SLOW_MAPS and has_tiles(module))
+        if (self.tiles or step == self.in_front) and not self.tiled:
             self.layers = buffered_layers(module) or self.layers
         if step == PLAN_MODULES:
             from npu_tools.reports.module_report import planned_report
@@ -113,11 +119,16 @@ class Measurements:
         """Each layer as it was before tiling, with the offset and tile that its first tile has."""
         tiles = {layer.name: layer for layer in reversed(report.layers)}
         return tuple(
-            replace(layer, offset=tiles[layer.name].offset, tile=tiles[layer.name].tile)
-            if layer.name in tiles
+            replace(layer, offset=first.offset, tile=first.tile, memory=first.memory)
+            if (first := tiles.get(layer.name)) is not None
             else layer
             for layer in self.layers
         )
+
+
+def has_tiles(module: ModuleOp) -> bool:
+    """Whether some layer of a module runs in tiles."""
+    return any(TILE.is_on(op) for op in module.walk())
 
 
 @dataclass

@@ -29,6 +29,7 @@ from npu_dialect.attributes import (
     RUNS,
     SRAM_OFFSET,
     STATE,
+    TILE,
     VALUE,
     ZERO_POINT,
 )
@@ -58,8 +59,9 @@ class LayerReport:
 
     `value` is its OFM's name in the model; None if it has none, or if the layer runs row by row.
     `shape` is that of its OFM. `offset` is that of its OFM in the arena, `memory` that arena's
-    memory if there are several. `start` are the bytes from the offset to the first element,
-    `strides` the elements between neighbours along each axis. These two are no keys of report.json.
+    memory if there are several. `tile` is the shape of the first tile of its OFM, if the layer runs
+    in tiles. `start` are the bytes from the offset to the first element, `strides` the elements
+    between neighbours along each axis. These two are no keys of report.json.
     """
 
     name: str
@@ -320,6 +322,7 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
         output_bytes=bytes_of(op.output_type),
         weight_bytes=sum(bytes_of(map_type(each)) for each in weights),
         offset=offset_of(op.output),
+        tile=shape_of(op.output) if TILE.is_on(op) else None,
         start=start,
         strides=strides,
     )
