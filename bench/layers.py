@@ -1,6 +1,6 @@
-"""Instructions of single layers on the emulated Cortex-M4, an element or a multiply-accumulate.
+"""Instructions of single layers on an emulated Cortex-M, an element or a multiply-accumulate.
 
-    python bench/layers.py [--only TEXT] [--check]
+    python bench/layers.py [--only TEXT] [--target cortex-m55] [--check]
 
 Each layer stands in a small network, built here, compiled with npu-compile, and run on seeded
 random numbers with the better of -O2 and -O3. The counts of tables are of the whole call: its entry
@@ -35,6 +35,7 @@ from npu_tools.verifying.emulators import BuildError, Interface, Result, run_on
 from npu_tools.verifying.exact_reference import with_exact_sums
 
 TARGET = "cortex-m4"
+TARGETS = (TARGET, "cortex-m55")
 LEVELS = ("-O2", "-O3")
 TITLES = ("layer", "unit", "arena bytes", "instructions", "per unit")
 CONVOLUTIONS = ("convolution", "per MAC", "with room", "in a concat", "of a concat", "in rows")
@@ -67,6 +68,14 @@ SHAPES = {
     "depthwise 3x3, 30": Shape((1, 30, 12, 12), 30, groups=30),
     "depthwise 3x3, 30, zero point -3": Shape((1, 30, 12, 12), 30, groups=30, point=-3),
     "depthwise 5x5, 30, stride 2": Shape((1, 30, 16, 16), 30, 5, 2, groups=30),
+    "depthwise 3x3, 16, stride 2, map 48x48": Shape((1, 16, 48, 48), 16, 3, 2, groups=16),
+    "depthwise 3x3, 64, stride 2, map 24x24": Shape((1, 64, 24, 24), 64, 3, 2, groups=64),
+    "depthwise 3x3, 128, stride 2, map 12x12": Shape((1, 128, 12, 12), 128, 3, 2, groups=128),
+    "depthwise 3x3, 128, map 6x6": Shape((1, 128, 6, 6), 128, groups=128),
+    "depthwise 3x3, 256, map 3x3": Shape((1, 256, 3, 3), 256, groups=256),
+    "depthwise 5x5, 32": Shape((1, 32, 12, 12), 32, 5, groups=32),
+    "depthwise 7x7, 32": Shape((1, 32, 12, 12), 32, 7, groups=32),
+    "depthwise 7x7, 32, stride 2, map 24x24": Shape((1, 32, 24, 24), 32, 7, 2, groups=32),
     "depthwise 3x3, 16, multiplier 2": Shape((1, 16, 12, 12), 32, groups=16),
     "depthwise 3x3, 6, multiplier 3": Shape((1, 6, 12, 12), 18, groups=6),
 }
@@ -192,20 +201,20 @@ def built(
         raise problem
 
 
-def measured(single: Single) -> tuple[str, ...]:
+def measured(single: Single, target: str) -> tuple[str, ...]:
     """The row of one layer that is no convolution."""
-    found = run(single.model, DEFAULT, layers=False)
+    found = run(single.model, DEFAULT, layers=False, target=target)
     count = found.best.runs[0].instructions
     each = f"{count / single.count:.2f}"
     return single.name, single.unit, str(found.arena), str(count), each
 
 
-def rate(model: onnx.ModelProto, pipeline: str, *, check: bool) -> str:
+def rate(model: onnx.ModelProto, pipeline: str, target: str, *, check: bool) -> str:
     """Instructions per multiply-accumulate of the measured layer of a network.
 
     Raises: ValueError if `check` finds other numbers than onnxruntime's.
     """
-    found = run(model, pipeline, layers=True)
+    found = run(model, pipeline, layers=True, target=target)
     if check:
         compare(model, found)
     counts = found.best.runs[0].layers
@@ -228,7 +237,7 @@ def compare(model: onnx.ModelProto, found: Run) -> None:
         np.testing.assert_array_equal(got, wanted.reshape(-1))
 
 
-def figures(name: str, shape: Shape, *, check: bool) -> tuple[str, ...]:
+def figures(name: str, shape: Shape, target: str, *, check: bool) -> tuple[str, ...]:
     """The row of one convolution."""
     ways = (
         (alone(shape), DEFAULT),
@@ -239,23 +248,26 @@ def figures(name: str, shape: Shape, *, check: bool) -> tuple[str, ...]:
     )
     if shape.input[0] > 1:  # loops over rows have one image
         ways = ways[:-1]
-    rates = [rate(model, pipeline, check=check) for model, pipeline in ways]
+    rates = [rate(model, pipeline, target, check=check) for model, pipeline in ways]
     rates += ["-"] * (len(CONVOLUTIONS) - 1 - len(rates))
     return name, *rates
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description="single layers on the emulated Cortex-M4")
+    parser = argparse.ArgumentParser(description="single layers on an emulated Cortex-M")
     parser.add_argument("--only", default="", metavar="TEXT", help="layers whose name has it")
+    parser.add_argument("--target", choices=TARGETS, default=TARGET)
     parser.add_argument("--check", action="store_true", help="compare with onnxruntime")
     arguments = parser.parse_args()
-    rows = [measured(single) for single in singles() if arguments.only in single.name]
+    rows = [
+        measured(single, arguments.target) for single in singles() if arguments.only in single.name
+    ]
     if rows:
         print("\n".join(columns([TITLES, *rows], left=2)))
     chosen = {name: shape for name, shape in SHAPES.items() if arguments.only in name}
     if chosen:
-        lines = [figures(n, s, check=arguments.check) for n, s in chosen.items()]
+        lines = [figures(n, s, arguments.target, check=arguments.check) for n, s in chosen.items()]
         print("\n".join(columns([CONVOLUTIONS, *lines], left=1)))
 
 

@@ -133,6 +133,18 @@ FLASH = Key(
     readers="npu-choose-flash, npu-choose-kernels, npu-overlay-maps, npu-lower-to-loops",
     absent="a layer: as the module; the module: fast",
 )
+BY_CHANNEL = Key(
+    "npu.by_channel",
+    (Place.LAYER,),
+    UNIT,
+    (
+        "a depthwise layer may compute one channel after the other, as its output shares no memory "
+        "with its input"
+    ),
+    writers="npu-choose-kernels",
+    readers="npu-overlay-maps, npu-share-functions, npu-lower-to-loops",
+    absent="its rows come first, so that its output can follow its dying input",
+)
 FLASH_BYTES = Key(
     "npu.flash_bytes",
     (Place.PROGRAM_MODULE,),

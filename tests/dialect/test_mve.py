@@ -74,8 +74,36 @@ def test_no_place_outside_of_the_reach(op: str) -> None:
         run_function(some, "k", [data, np.array(index), np.append(near[:7], np.int16(99))])
 
 
-def test_lanes_are_stored_at_different_places() -> None:
-    places = np.array([0, 1, 2, 3, 4, 5, 6, 6], np.int16)
-    module = parse(places_module(SCATTER))
-    with pytest.raises(InterpretationError, match="different places"):
-        run_function(module, "k", [np.zeros(20, np.int8), np.array(0), places])
+def test_lanes_with_one_place_have_equal_bytes() -> None:
+    module = parse("""
+    func.func @k(%x: memref<20xi8>, %v: memref<8xi16>, %p: memref<8xi16>) {
+      %i = arith.constant 0 : index
+      %at = mve.load %p[%i] : memref<8xi16> -> vector<8xi16>
+      %value = mve.load %v[%i] : memref<8xi16> -> vector<8xi16>
+      mve.scatter %value, %x[%i] at %at reach 9 : memref<20xi8>
+      func.return
+    }""")
+    data, places = np.zeros(20, np.int8), np.array([0, 1, 2, 3, 4, 5, 6, 6], np.int16)
+    run_function(module, "k", [data, places * 3, places])
+    with pytest.raises(InterpretationError, match="equal bytes for lanes with one place"):
+        run_function(module, "k", [data, np.arange(8, dtype=np.int16), places])
+
+
+def test_no_byte_outside_of_the_reach() -> None:
+    module = parse("""
+    func.func @k(%x: memref<20xi8>, %i: index, %p: memref<16xi8>) {
+      %zero = arith.constant 0 : index
+      %at = mve.load %p[%zero] : memref<16xi8> -> vector<16xi8>
+      %r = mve.gather_bytes %x[%i] at %at reach 9 : memref<20xi8>
+      func.return
+    }""")
+    data, near = np.zeros(20, np.int8), np.arange(16, dtype=np.int8) % 9
+    for index in (0, 11):
+        run_function(module, "k", [data, np.array(index), near])
+    for index, places, message in (
+        (12, near, "outside a buffer of shape"),
+        (3, near + np.int8(1), "place 9 is beyond the reach of 9"),
+        (3, near - np.int8(1), "place 255 is beyond the reach of 9"),
+    ):
+        with pytest.raises(InterpretationError, match=message):
+            run_function(module, "k", [data, np.array(index), places])

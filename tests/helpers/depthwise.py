@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, TensorType, i8, i16, i32
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from helpers.kernel_chains import ChainMaker
@@ -70,9 +70,9 @@ def network(shape: Shape) -> ModuleOp:
     return maker.finished(maker.add(maker.named(end), element))
 
 
-def give(layer: Conv2dOp, elements: int, *, in_place: bool) -> None:
+def give(layer: Conv2dOp, elements: int, *, in_place: bool, element: IntegerType = i16) -> None:
     """Give a layer a working memory; `in_place`: let it write its input if that is possible."""
-    scratch = AllocOp(MemRefType(i16, [elements], memory_space=SramSpace()))
+    scratch = AllocOp(MemRefType(element, [elements], memory_space=SramSpace()))
     Rewriter.insert_op(scratch, InsertPoint.before(layer))
     out, owner = layer.output, layer.output.owner
     same = layer.input.type == out.type and layer.could_gather_in_place

@@ -116,6 +116,11 @@ def gathered(mask: int) -> Callable[[Case], Array]:
     return compute
 
 
+def gathered_bytes(case: Case) -> Array:
+    """Bytes of x0 at the places, each with its first byte behind it."""
+    return rows(case.arrays[0], REACH)[:, [each for place in PLACES for each in (place, 0)]]
+
+
 def with_number(kind: str, number: int, function: Any) -> Callable[[Case], Array]:
     """A function of the lanes of an input and x5, or x8 for floats."""
 

@@ -25,6 +25,7 @@ from helpers.mve_meanings import (
     chosen,
     fused,
     gathered,
+    gathered_bytes,
     lanewise,
     loaded,
     narrowed,
@@ -103,6 +104,7 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
     ),
     ("i16", f"mve.gather %x0[%i] at %places reach {REACH} : IN0", gathered(255)),
     ("i16", f"mve.gather %x0[%i] at %places reach {REACH} lanes {SOME} : IN0", gathered(SOME)),
+    ("i8", f"mve.gather_bytes %x0[%i] at %near reach {REACH} : IN0", gathered_bytes),
     *(
         (
             kind,
@@ -242,13 +244,14 @@ def program() -> str:
 
 
 def placed() -> str:
-    """The places in a vector."""
+    """The places in a vector of halves, and of bytes."""
     names = [f"%place{lane}" for lane in range(8)]
     lines = [f"{n} = arith.constant {p} : i32" for n, p in zip(names, PLACES, strict=True)]
     sides = (("even", names[::2]), ("odd", names[1::2]))
     joins = [f"%{side} = mve.join {', '.join(four)} : vector<4xi32>" for side, four in sides]
     narrow = "%places = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>"
-    return "\n".join((*lines, *joins, narrow))
+    bytes_ = "%near = mve.as_bytes %places : vector<8xi16> -> vector<16xi8>"
+    return "\n".join((*lines, *joins, narrow, bytes_))
 
 
 def scattered(types: dict[str, str]) -> tuple[str, ...]:

@@ -240,6 +240,38 @@ func.func @f(%m: memref<?xi8>, %i: index, %v: vector<8xi16>) {
 
 // -----
 
+func.func @f(%m: memref<?xi8>, %i: index, %v: vector<16xi8>) {
+  %r = mve.gather_bytes %m[%i] at %v reach 257 : memref<?xi8>
+  func.return
+}
+// CHECK: expected a reach of 1 to 256, got 257
+
+// -----
+
+func.func @f(%m: memref<64xi16>, %i: index, %v: vector<16xi8>) {
+  %r = mve.gather_bytes %m[%i] at %v reach 9 : memref<64xi16>
+  func.return
+}
+// CHECK: expected one axis of i8 without gaps, got memref<64xi16>
+
+// -----
+
+func.func @f(%m: memref<8xi8>, %i: index, %v: vector<16xi8>) {
+  %r = mve.gather_bytes %m[%i] at %v reach 9 : memref<8xi8>
+  func.return
+}
+// CHECK: expected at least 9 elements, got memref<8xi8>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
+  %r = "mve.gather_bytes"(%m, %i, %v) <{reach = 9 : i64}> : (memref<64xi8>, index, vector<8xi16>) -> vector<16xi8>
+  func.return
+}
+// CHECK: vector<16xi8>
+
+// -----
+
 func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
   mve.scatter %v, %m[%i] at %v reach 9 lanes 256 : memref<64xi8>
   func.return

@@ -80,6 +80,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   %pushed = mve.push_bytes %near, %few : vector<8xi16>
   // CHECK-NEXT: %bytes = mve.as_bytes %pushed : vector<8xi16> -> vector<16xi8>
   %bytes = mve.as_bytes %pushed : vector<8xi16> -> vector<16xi8>
+  // CHECK-NEXT: %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
+  // GENERIC: %window = "mve.gather_bytes"(%m, %i, %bytes) <{reach = 40 : i64}> : (memref<64xi8, #npu.sram>, index, vector<16xi8>) -> vector<16xi8>
+  %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
   // CHECK-NEXT: %dot = mve.mul_across %bytes, %x : vector<16xi8>
   // GENERIC: %dot = "mve.mul_across"(%bytes, %x) : (vector<16xi8>, vector<16xi8>) -> i32
   %dot = mve.mul_across %bytes, %x : vector<16xi8>

@@ -4,15 +4,15 @@ func.func @f(%x: memref<1x4x9x9xi8, #npu.sram>, %w: memref<4x1x3x3xi8, #npu.flas
   npu.conv2d ins(%x, %w : memref<1x4x9x9xi8, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x7x7xi8, #npu.sram>) scratch(%s : memref<9x11xi16, #npu.sram>) groups 4 zero_points [0, 0] then requantize scales [0.01] zero_point 0 mode float
   func.return
 }
-// CHECK: expected scratch to be a vector of i16, got memref<9x11xi16, #npu.sram>
+// CHECK: expected scratch to be a vector of i8 or i16, got memref<9x11xi16, #npu.sram>
 
 // -----
 
-func.func @f(%x: memref<1x4x9x9xi8, #npu.sram>, %w: memref<4x1x3x3xi8, #npu.flash>, %y: memref<1x4x7x7xi8, #npu.sram>, %s: memref<99xi8, #npu.sram>) {
-  npu.conv2d ins(%x, %w : memref<1x4x9x9xi8, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x7x7xi8, #npu.sram>) scratch(%s : memref<99xi8, #npu.sram>) groups 4 zero_points [0, 0] then requantize scales [0.01] zero_point 0 mode float
+func.func @f(%x: memref<1x4x9x9xi8, #npu.sram>, %w: memref<4x1x3x3xi8, #npu.flash>, %y: memref<1x4x7x7xi8, #npu.sram>, %s: memref<99xi32, #npu.sram>) {
+  npu.conv2d ins(%x, %w : memref<1x4x9x9xi8, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x7x7xi8, #npu.sram>) scratch(%s : memref<99xi32, #npu.sram>) groups 4 zero_points [0, 0] then requantize scales [0.01] zero_point 0 mode float
   func.return
 }
-// CHECK: expected scratch to be a vector of i16, got memref<99xi8, #npu.sram>
+// CHECK: expected scratch to be a vector of i8 or i16, got memref<99xi32, #npu.sram>
 
 // -----
 

@@ -27,7 +27,7 @@ from xdsl.traits import IsTerminator, SymbolTable
 
 from npu_dialect.arenas import is_on_chip
 from npu_dialect.dsp import LoadPairOp, LoadWordOp, StoreWordOp
-from npu_dialect.mve import GatherOp, ScatterOp
+from npu_dialect.mve import GatherBytesOp, GatherOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.layer import LayerOp
@@ -259,7 +259,14 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
                 yield op.destination, False
         case memref.CopyOp():
             yield from ((op.source, False), (op.destination, True))
-        case memref.LoadOp() | LoadWordOp() | LoadPairOp() | LoadVectorOp() | GatherOp():
+        case (
+            memref.LoadOp()
+            | LoadWordOp()
+            | LoadPairOp()
+            | LoadVectorOp()
+            | GatherOp()
+            | GatherBytesOp()
+        ):
             yield op.memref, False
         case memref.StoreOp() | StoreWordOp() | StoreVectorOp() | ScatterOp():
             yield op.memref, True

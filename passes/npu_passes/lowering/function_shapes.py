@@ -16,10 +16,12 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from npu_dialect.attributes import BACKWARDS
+from npu_dialect.attributes import BACKWARDS, BY_CHANNEL
 
 COMMENTS = "npu."
 """Prefix of discardable attributes that do not affect what loops compute."""
+ORDERS = (BACKWARDS.name, BY_CHANNEL.name)
+"""Those that affect the order in which they do."""
 
 Constant: TypeAlias = memref.GetGlobalOp | arith.ConstantOp
 """An op whose result is a constant."""
@@ -87,7 +89,7 @@ def plain(attributes: dict[str, Attribute]) -> Hashable:
         sorted(
             each
             for each in attributes.items()
-            if each[0] == BACKWARDS.name or not each[0].startswith(COMMENTS)
+            if each[0] in ORDERS or not each[0].startswith(COMMENTS)
         )
     )
 

@@ -11,15 +11,20 @@ Level of IR: layers on buffers without offsets, with channels last, for a core w
 multiply-accumulates or with vectors. A layer with a working memory gathers the rows of one channel
 there, as 16-bit elements with their padding, and computes that channel before it reads the next.
 That takes fewer instructions than four channels at a time, as two taps are one product. On vectors
-it holds four rows as bytes, and nine taps are one product.
+it holds the channel with its padding, as bytes, or where there is less room its last four rows. So
+nine taps are one product. Where it takes fewer instructions to gather windows from the map, or
+where there is no room, a layer on vectors gets `npu.by_channel` instead.
 
 The decision: whether there is room, and for how many rows. A layer gets a working memory only if it
 lives beside the other buffers of the layer below the memory peak, so no arena grows for it, or
 within `room` bytes. At the peak, the output may overwrite the input instead: the working memory
 then takes the place of the rows by which an output has to stay behind its input.
 
-Layers in loops, with a stride at which gathering takes more than it saves, or with few columns stay
-as they are. So do programs that are planned as another type.
+`npu.by_channel` is for layers whose input and output lie side by side: below the peak, and in
+loops, which write rows of another buffer than they read.
+
+Layers with a stride at which gathering takes more than it saves, or with few columns stay as they
+are, and layers in loops get no working memory. Programs that are planned as another type stay, too.
 """
 
 from __future__ import annotations
@@ -27,12 +32,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, i16
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import PLANNED_AS
+from npu_dialect.attributes import BY_CHANNEL, PLANNED_AS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.sram import AllocOp
@@ -40,8 +45,8 @@ from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.peaks import least_bytes
 from npu_passes.graph.use_flash import Flash
-from npu_passes.lowering.kernels.convolution import working_memory
 from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.working_memory import Memory, has_windows, working_memory
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass, options_of
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.refuse import RefusingPass
@@ -71,13 +76,13 @@ class ChooseKernelsPass(RefusingPass):
 
 @dataclass(frozen=True)
 class Choice:
-    """A layer that gets a working memory of some elements.
+    """A layer that gets a working memory; without one, it computes by channel.
 
     `merged`: the buffer that takes the place of another one, as the layer runs in place.
     """
 
     layer: Conv2dOp
-    elements: int
+    memory: Memory | None = None
     merged: tuple[SSAValue, SSAValue] | None = None
 
 
@@ -88,22 +93,29 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choic
     found: list[Choice] = []
     taken: set[SSAValue] = set()
     for point, op in enumerate(lifetimes.ops):
-        if not isinstance(op, Conv2dOp) or op.parent_op() is not lifetimes.function:
+        if not isinstance(op, Conv2dOp) or op.scratch is not None:
             continue
-        elements_in = working_memory(op, options_of(op, options)) if op.scratch is None else None
-        if elements_in is None:
+        windows = has_windows(op, options_of(op, options))
+        if op.parent_op() is not lifetimes.function:
+            found += [Choice(op)] if windows else []
             continue
+        memory_in = working_memory(op, options_of(op, options))
         live = sum(problem.buffers[each].size for each in problem.live_at(point))
-        if elements := elements_in(least - live):
-            found.append(Choice(op, elements))
+        if memory_in is not None and (memory := memory_in(least - live, least - live)):
+            found.append(Choice(op, memory))
+            continue
+        if windows and live <= least:
+            found.append(Choice(op))
+            continue
+        if memory_in is None:
             continue
         merged = merged_buffers(op, point, lifetimes)
         if merged is None or taken & {*merged}:
             continue
         size = next(each.size for each in lifetimes.buffers if each.value is merged[0])
-        free = max(least, live - size + behind(op)) - (live - size)
-        if elements := elements_in(free):
-            found.append(Choice(op, elements, merged))
+        room = least - (live - size)
+        if memory := memory_in(room, max(room, behind(op))):
+            found.append(Choice(op, memory, merged))
             taken |= {*merged}
     return found
 
@@ -140,7 +152,11 @@ def merged_buffers(
 def write(choice: Choice) -> None:
     """Write a choice: a buffer in front of the layer, and one buffer in the place of two."""
     layer = choice.layer
-    type_ = MemRefType(i16, [choice.elements], memory_space=SramSpace())
+    if choice.memory is None:
+        BY_CHANNEL.set(layer, True)
+        return
+    elements, element = choice.memory
+    type_ = MemRefType(element, [elements], memory_space=SramSpace())
     scratch = AllocOp(type_)
     scratch.buffer.name_hint = "lines"
     Rewriter.insert_op(scratch, InsertPoint.before(layer))

@@ -32,7 +32,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from npu_dialect.attributes import FLASH, OVERLAYS, PLANNED_AS
+from npu_dialect.attributes import BY_CHANNEL, FLASH, OVERLAYS, PLANNED_AS
 from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.walking import walk_kind
@@ -84,7 +84,8 @@ def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:
     same = tuple(operands.index(value) for value in operands)
     types = tuple(value.type for value in operands)
     properties = tuple((name, without_scales(layer.properties[name])) for name in layer.properties)
-    return layer.name, frozenset(properties), types, same, tuple(pairs), FLASH.get(layer)
+    orders = FLASH.get(layer), BY_CHANNEL.is_on(layer)
+    return layer.name, frozenset(properties), types, same, tuple(pairs), orders
 
 
 def without_scales(attribute: Attribute) -> Hashable:

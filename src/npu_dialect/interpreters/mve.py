@@ -65,17 +65,26 @@ def store(op: mve.StoreOp) -> Meaning:
     return stored
 
 
-def lanes_at(op: mve.PlacesOp, buffer: Array, index: int, places: Array) -> tuple[Array, Array]:
+def lanes_at(
+    op: mve.EightPlacesOp, buffer: Array, index: int, places: Array
+) -> tuple[Array, Array]:
     """The lanes of an access that are loaded or stored, and their elements.
 
     Raises: InterpretationError if one of them is out of reach, or outside of the buffer.
     """
-    check_range(buffer, index, op.bytes)
     lanes = np.flatnonzero([op.mask >> lane & 1 for lane in range(len(places))])
-    at = places.view(np.uint16)[lanes].astype(np.int64)
-    if (at >= op.bytes).any():
-        raise InterpretationError(f"place {at.max()} is beyond the reach of {op.bytes}")
-    return lanes, index + at
+    return lanes, elements_at(op, buffer, index, places.view(np.uint16)[lanes])
+
+
+def elements_at(op: mve.PlacesOp, buffer: Array, index: int, places: Array) -> Array:
+    """The elements at some places.
+
+    Raises: InterpretationError if one of them is out of reach, or outside of the buffer.
+    """
+    check_range(buffer, index, op.bytes)
+    if (places >= op.bytes).any():
+        raise InterpretationError(f"place {places.max()} is beyond the reach of {op.bytes}")
+    return index + places.astype(np.int64)
 
 
 def gather(op: mve.GatherOp) -> Meaning:
@@ -90,6 +99,15 @@ def gather(op: mve.GatherOp) -> Meaning:
     return gathered
 
 
+def gather_bytes(op: mve.GatherBytesOp) -> Meaning:
+    """How an op loads 16 bytes that lie apart."""
+
+    def gathered(buffer: Array, index: int, places: Array) -> Array:
+        return buffer[elements_at(op, buffer, index, places.view(np.uint8))]
+
+    return gathered
+
+
 def scatter(op: mve.ScatterOp) -> Meaning:
     """How an op stores bytes that lie apart."""
 
@@ -97,11 +115,12 @@ def scatter(op: mve.ScatterOp) -> Meaning:
         lanes, at = lanes_at(op, buffer, index, places)
         if not buffer.flags.writeable:
             raise InterpretationError("store to a constant")
-        if len(np.unique(at)) < len(at):
-            raise InterpretationError("expected different places for all lanes")
         ends = np.iinfo(np.int8)
         found = value if op.saturated is None else np.clip(value, ends.min, ends.max)
-        buffer[at] = found[lanes].astype(np.int8)
+        stored = found[lanes].astype(np.int8)
+        buffer[at] = stored
+        if (buffer[at] != stored).any():
+            raise InterpretationError("expected equal bytes for lanes with one place")
 
     return scattered
 
@@ -270,6 +289,8 @@ def vector_meaning(op: Operation) -> Meaning | None:
             return mul_across(op)
         case mve.GatherOp():
             return gather(op)
+        case mve.GatherBytesOp():
+            return gather_bytes(op)
         case mve.ScatterOp():
             return scatter(op)
         case mve.WidenOp():

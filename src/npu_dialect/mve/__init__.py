@@ -34,7 +34,14 @@ from npu_dialect.mve.arithmetic import (
     WidenOp,
 )
 from npu_dialect.mve.memory import LoadOp, StoreOp
-from npu_dialect.mve.places import ALL_LANES, GatherOp, PlacesOp, ScatterOp
+from npu_dialect.mve.places import (
+    ALL_LANES,
+    EightPlacesOp,
+    GatherBytesOp,
+    GatherOp,
+    PlacesOp,
+    ScatterOp,
+)
 from npu_dialect.mve.scalars import (
     AddSaturatedOp,
     AddScalarOp,
@@ -69,8 +76,10 @@ __all__ = [
     "AddScalarOp",
     "AsBytesOp",
     "BinaryOp",
+    "EightPlacesOp",
     "FmaOp",
     "FmaScalarOp",
+    "GatherBytesOp",
     "GatherOp",
     "JoinOp",
     "LoadOp",
@@ -117,6 +126,7 @@ MVE = Dialect(
         WidenOp,
         NarrowOp,
         GatherOp,
+        GatherBytesOp,
         ScatterOp,
         MulAcrossOp,
         AddScalarOp,

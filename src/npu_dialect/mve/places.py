@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, i8, i64
 from xdsl.ir import SSAValue
@@ -18,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.mve.types import I16X8
+from npu_dialect.mve.types import I8X16, I16X8
 from npu_dialect.npu.maps import is_buffer_type
 
 EIGHT = 8
@@ -26,26 +27,19 @@ EIGHT = 8
 ALL_LANES = (1 << EIGHT) - 1
 """The mask of all lanes."""
 FARTHEST = 1 << 16
-"""Places are below this, as halves without a sign."""
+"""Places of halves are below this, as they have no sign."""
+FARTHEST_OF_BYTES = 1 << 8
+"""Places of bytes are below this."""
 
 
 class PlacesOp(IRDLOperation, abc.ABC):
-    """An op that loads or stores eight bytes at `index` plus the places.
+    """An op that loads or stores bytes at `index` plus places, which are all below `reach`."""
 
-    All places are below `reach`. With `lanes`, a mask whose bit i stands for lane i, only these
-    lanes are loaded or stored.
-    """
+    FARTHEST: ClassVar = FARTHEST
 
     memref = operand_def(MemRefType)
     index = operand_def(IndexType)
-    places = operand_def(I16X8)
     reach = prop_def(IntegerAttr.constr(i64))
-    lanes = opt_prop_def(IntegerAttr.constr(i64))
-
-    @property
-    def mask(self) -> int:
-        """The mask of the lanes that are loaded or stored."""
-        return ALL_LANES if self.lanes is None else self.lanes.value.data
 
     @property
     def bytes(self) -> int:
@@ -59,10 +53,40 @@ class PlacesOp(IRDLOperation, abc.ABC):
         shape = type_.get_shape()
         if type_.element_type != i8 or tuple(type_.get_strides() or ()) != (1,):
             raise VerifyException(f"expected one axis of i8 without gaps, got {type_}")
-        if not 1 <= self.bytes <= FARTHEST:
-            raise VerifyException(f"expected a reach of 1 to {FARTHEST}, got {self.bytes}")
+        if not 1 <= self.bytes <= self.FARTHEST:
+            raise VerifyException(f"expected a reach of 1 to {self.FARTHEST}, got {self.bytes}")
         if 0 <= shape[0] < self.bytes:
             raise VerifyException(f"expected at least {self.bytes} elements, got {type_}")
+
+
+class HalvesOp(IRDLOperation, abc.ABC):
+    """An op with places of halves."""
+
+    places = operand_def(I16X8)
+
+
+class BytesOp(IRDLOperation, abc.ABC):
+    """An op with places of bytes."""
+
+    places = operand_def(I8X16)
+
+
+class EightPlacesOp(PlacesOp, HalvesOp, abc.ABC):
+    """An op that loads or stores eight bytes.
+
+    With `lanes`, a mask whose bit i stands for lane i, only these lanes are loaded or stored.
+    """
+
+    lanes = opt_prop_def(IntegerAttr.constr(i64))
+
+    @property
+    def mask(self) -> int:
+        """The mask of the lanes that are loaded or stored."""
+        return ALL_LANES if self.lanes is None else self.lanes.value.data
+
+    def verify_(self) -> None:
+        """As any such op; the mask has one to eight lanes."""
+        super().verify_()
         if not 1 <= self.mask <= ALL_LANES:
             raise VerifyException(f"expected a mask of 1 to {ALL_LANES}, got {self.mask}")
 
@@ -78,7 +102,7 @@ def lanes_of_mask(mask: int) -> IntegerAttr | None:
 
 
 @irdl_op_definition
-class GatherOp(PlacesOp):
+class GatherOp(EightPlacesOp):
     """VLDRB.U16 at a vector of places: loads bytes into the lanes of halves, without their signs.
 
     Lanes that are not loaded are zero.
@@ -111,10 +135,38 @@ class GatherOp(PlacesOp):
 
 
 @irdl_op_definition
-class ScatterOp(PlacesOp):
+class GatherBytesOp(PlacesOp, BytesOp):
+    """VLDRB.U8 at a vector of places: loads 16 bytes. The places have no signs.
+
+    ```mlir
+    %x = mve.gather_bytes %plane[%i] at %places reach 40 : memref<64xi8, #npu.sram>
+    ```
+    """
+
+    name = "mve.gather_bytes"
+    FARTHEST: ClassVar = FARTHEST_OF_BYTES
+
+    result = result_def(I8X16)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$memref `[` $index `]` `at` $places `reach` $reach attr-dict `:` type($memref)"
+    )
+
+    def __init__(self, memref: SSAValue, index: SSAValue, places: SSAValue, reach: int) -> None:
+        super().__init__(
+            operands=[memref, index, places],
+            result_types=[I8X16],
+            properties={"reach": number(reach)},
+        )
+
+
+@irdl_op_definition
+class ScatterOp(EightPlacesOp):
     """VSTRB.16 at a vector of places: stores the lanes of halves as bytes, in any order.
 
-    Places of stored lanes are all different. The lowest bits of each lane are stored; with
+    Lanes with one place have equal bytes. The lowest bits of each lane are stored; with
     `saturated`, a VQMOVNB makes the lane a signed byte first.
 
     ```mlir

@@ -17,6 +17,7 @@ OPS = [
     (f"%r = mve.load %x[%c] first 3 : {BYTES} -> vector<4xi32>", False, 2),
     (f"mve.store %v, %x[%c] : vector<8xi16>, {BYTES}", True, 7),
     (f"%r = mve.gather %x[%c] at %v reach 40 : {BYTES}", False, 39),
+    (f"%r = mve.gather_bytes %x[%c] at %b reach 30 : {BYTES}", False, 29),
     (f"mve.scatter %v, %x[%c] at %v reach 33 lanes 3 : {BYTES}", True, 32),
 ]
 
@@ -26,7 +27,7 @@ def access_op(text: str) -> Operation:
     module = parse(
         context(),
         f"""
-        func.func @f(%x: {BYTES}, %v: vector<8xi16>) {{
+        func.func @f(%x: {BYTES}, %v: vector<8xi16>, %b: vector<16xi8>) {{
           %c = arith.constant 5 : index
           {text}
           func.return

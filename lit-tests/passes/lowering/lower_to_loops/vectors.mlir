@@ -62,3 +62,55 @@ func.func @patches(%x: memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, %
   npu.conv2d ins(%x, %w : memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>) scratch(%s : memref<12xi16, #npu.sram>) pads [1, 1, 1, 1] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float then clamp [-128.0, 90.0]
   func.return
 }
+
+// The plane of a 5x4 map with padding has five bytes from row to row. Eight elements are copied together; a 16-byte vector
+// holds the windows of two by two outputs.
+// CHECK:       sym_name = "planes_taps", type = memref<69xi8, #npu.flash>
+// CHECK-LABEL: func.func @planes(
+// CHECK:       mve.store %vector, %s[%{{.*}}] : vector<16xi8>, memref<48xi8, #npu.sram>
+// CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:         scf.for %iy = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %sources{{.*}} reach 29 : memref<80xi8, #npu.sram>
+// CHECK:           mve.scatter %new, %s[%{{.*}}] at %copies{{.*}} reach 9 : memref<48xi8, #npu.sram>
+// CHECK:         mve.gather %x{{.*}}[%{{.*}}] at %sources{{.*}} reach 29 : memref<80xi8, #npu.sram>
+// CHECK:         mve.load %taps[%{{.*}}] : memref<69xi8, #npu.flash> -> vector<16xi8>
+// CHECK:         scf.for %oy = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           mve.gather_bytes %s[%{{.*}}] at %places{{.*}} reach 19 : memref<48xi8, #npu.sram>
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.join
+// CHECK:           mve.scatter %{{.*}}, %y{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<80xi8, #npu.sram>
+func.func @planes(%x: memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, %y: memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, %s: memref<48xi8, #npu.sram>) {
+  %w = memref.get_global @d : memref<4x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>) scratch(%s : memref<48xi8, #npu.sram>) pads [1, 1, 1, 1] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// A patch of three rows by five columns holds two windows that move by two. Two gathers take its bytes. At the left border
+// the zero point is in those of padding.
+// CHECK:       sym_name = "windows_taps", type = memref<70xi8, #npu.flash>
+// CHECK-LABEL: func.func @windows(
+// CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK-COUNT-2: mve.load %taps
+// CHECK:         mve.gather
+// CHECK-NEXT:    mve.gather
+// CHECK-NEXT:    mve.push_bytes
+// CHECK-NEXT:    mve.as_bytes
+// CHECK-NEXT:    mve.min %{{.*}}, %limits{{.*}} : vector<16xi8>
+// CHECK-NEXT:    mve.max %{{.*}}, %limits{{.*}} : vector<16xi8>
+// CHECK-NEXT:    mve.mul_across
+// CHECK-NEXT:    mve.mul_across
+// CHECK:         scf.for %ox = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 417 : memref<600xi8, #npu.sram>
+// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 417 : memref<600xi8, #npu.sram>
+// CHECK-NEXT:      mve.push_bytes
+// CHECK-NEXT:      mve.as_bytes
+// CHECK-NEXT:      mve.mul_across
+// CHECK-NEXT:      mve.mul_across
+func.func @windows(%x: memref<1x4x3x50xi8, strided<[600, 1, 200, 4]>, #npu.sram>, %y: memref<1x4x1x25xi8, strided<[100, 1, 100, 4]>, #npu.sram>) {
+  %w = memref.get_global @d : memref<4x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x3x50xi8, strided<[600, 1, 200, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x1x25xi8, strided<[100, 1, 100, 4]>, #npu.sram>) strides [2, 2] pads [0, 1, 0, 0] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float {npu.by_channel}
+  func.return
+}

@@ -11,11 +11,14 @@
 // SCALAR-LABEL: func.func @main
 // SCALAR: func.call @dense0
 // SCALAR: func.call @dense0
+// Functions whose layers compute in another order are not merged either.
+// SCALAR: func.call @dense2
 func.func @main(%x: memref<1x2xf32>, %y: memref<1x2xf32>) {
   %w0 = memref.get_global @w0 : memref<2x2xf32>
   %w1 = memref.get_global @w1 : memref<2x2xf32>
   func.call @dense0(%x, %w0, %y) {npu.layer = "dense0"} : (memref<1x2xf32>, memref<2x2xf32>, memref<1x2xf32>) -> ()
   func.call @dense1(%y, %w1, %x) {npu.layer = "dense1"} : (memref<1x2xf32>, memref<2x2xf32>, memref<1x2xf32>) -> ()
+  func.call @dense2(%x, %w1, %y) {npu.layer = "dense2"} : (memref<1x2xf32>, memref<2x2xf32>, memref<1x2xf32>) -> ()
   func.return
 }
 
@@ -25,5 +28,9 @@ func.func private @dense0(%ifm: memref<1x2xf32>, %weight: memref<2x2xf32>, %ofm:
 }
 func.func private @dense1(%ifm: memref<1x2xf32>, %weight: memref<2x2xf32>, %ofm: memref<1x2xf32>) attributes {npu.layer = "dense1"} {
   npu.fully_connected ins(%ifm, %weight : memref<1x2xf32>, memref<2x2xf32>) outs(%ofm : memref<1x2xf32>) {npu.layer = "dense1"}
+  func.return
+}
+func.func private @dense2(%ifm: memref<1x2xf32>, %weight: memref<2x2xf32>, %ofm: memref<1x2xf32>) attributes {npu.layer = "dense2"} {
+  npu.fully_connected ins(%ifm, %weight : memref<1x2xf32>, memref<2x2xf32>) outs(%ofm : memref<1x2xf32>) {npu.layer = "dense2", npu.by_channel}
   func.return
 }

@@ -135,17 +135,22 @@ builtin.module attributes {npu.planned_as = i8, npu.target = #npu.target<"core",
 
 // -----
 
-// On a vector unit the working memory holds four rows of a channel, in 14 columns. It does not depend on flash. A layer
-// with a step of two or with few outputs has no such kernel.
-// CHECK-LABEL: func.func @patches
-// CHECK:       %lines = sram.alloc : memref<28xi16, #npu.sram>
-// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) scratch(%lines : memref<28xi16, #npu.sram>)
+// On a vector unit the working memory holds a channel with its padding: 14 rows of 13 bytes, and what vectors hold behind
+// them. It does not depend on flash. Without padding, windows are gathered where they lie, which takes fewer instructions.
+// A layer with few outputs has no such kernel.
+// CHECK-LABEL: func.func @planes_of_channels
+// CHECK:       %lines = sram.alloc : memref<192xi8, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) scratch(%lines : memref<192xi8, #npu.sram>)
+// CHECK:       npu.conv2d ins(%y, %w : {{.*}}) outs(%z : {{.*}}) scratch(%lines_1 : memref<176xi8, #npu.sram>)
 // CHECK-NOT:   scratch
-// SMALL-LABEL: func.func @patches
-// SMALL:       scratch(%lines : memref<28xi16, #npu.sram>)
+// CHECK:       npu.conv2d ins(%z, %w : {{.*}}) outs(%v : {{.*}}) strides [1, 1]
+// CHECK-SAME:  {npu.by_channel}
+// CHECK-NOT:   npu.by_channel
+// SMALL-LABEL: func.func @planes_of_channels
+// SMALL:       scratch(%lines : memref<192xi8, #npu.sram>)
 builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
   "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
-  func.func @patches(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+  func.func @planes_of_channels(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
     %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
     %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
     npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
@@ -153,9 +158,100 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     npu.conv2d ins(%y, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%z : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
     %v = sram.alloc : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>
     npu.conv2d ins(%z, %w : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%v : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>) groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
-    "use"(%v) : (memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>) -> ()
+    %u = sram.alloc : memref<1x8x2x2xi8, strided<[32, 1, 16, 8]>, #npu.sram>
+    npu.conv2d ins(%v, %w : memref<1x8x4x4xi8, strided<[128, 1, 32, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%u : memref<1x8x2x2xi8, strided<[32, 1, 16, 8]>, #npu.sram>) groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%u) : (memref<1x8x2x2xi8, strided<[32, 1, 16, 8]>, #npu.sram>) -> ()
     %p = sram.alloc : memref<4096xi8, #npu.sram>
     "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// With less room it holds four rows of a channel, in 14 columns.
+// CHECK-LABEL: func.func @patches
+// CHECK:       %lines = sram.alloc : memref<28xi16, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) scratch(%lines : memref<28xi16, #npu.sram>)
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @patches(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<2400xi8, #npu.sram>
+    "use"(%p) : (memref<2400xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// At the peak it takes no more than that, too, as a larger one might make the arena larger.
+// CHECK-LABEL: func.func @patches_in_place
+// CHECK:       %lines = sram.alloc : memref<28xi16, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%x : {{.*}}) scratch(%lines : memref<28xi16, #npu.sram>)
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @patches_in_place(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Without room for a plane, and if it takes more instructions, windows are gathered where they lie. The layer is below the
+// peak, so its output needs no memory of its input. A layer in a loop over rows writes rows of another buffer.
+// CHECK-LABEL: func.func @windows
+// CHECK-NOT:   scratch
+// CHECK:       npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) strides [2, 2]
+// CHECK-SAME:  {npu.by_channel}
+// CHECK:       scf.for
+// CHECK:       npu.conv2d
+// CHECK-SAME:  {npu.by_channel}
+// CHECK:       npu.conv2d
+// CHECK-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @windows(%x : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    %r = sram.alloc : memref<1x8x3x24xi8, strided<[576, 1, 192, 8]>, #npu.sram>
+    %o = sram.alloc : memref<1x8x1x12xi8, strided<[96, 1, 96, 8]>, #npu.sram>
+    %q = sram.alloc : memref<1x8x1x4xi8, strided<[32, 1, 32, 8]>, #npu.sram>
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %i = %zero to %one step %one {
+      "use"(%r) : (memref<1x8x3x24xi8, strided<[576, 1, 192, 8]>, #npu.sram>) -> ()
+      npu.conv2d ins(%r, %w : memref<1x8x3x24xi8, strided<[576, 1, 192, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%o : memref<1x8x1x12xi8, strided<[96, 1, 96, 8]>, #npu.sram>) strides [2, 2] pads [0, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+      npu.conv2d ins(%r, %w : memref<1x8x3x24xi8, strided<[576, 1, 192, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%q : memref<1x8x1x4xi8, strided<[32, 1, 32, 8]>, #npu.sram>) strides [2, 6] pads [0, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+      "use"(%o, %q) : (memref<1x8x1x12xi8, strided<[96, 1, 96, 8]>, #npu.sram>, memref<1x8x1x4xi8, strided<[32, 1, 32, 8]>, #npu.sram>) -> ()
+    }
+    %p = sram.alloc : memref<8192xi8, #npu.sram>
+    "use"(%p) : (memref<8192xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// At the peak, the output takes memory of its dying input, so rows come first.
+// CHECK-LABEL: func.func @windows_at_the_peak
+// CHECK-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @windows_at_the_peak(%x : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
     func.return
   }
 }

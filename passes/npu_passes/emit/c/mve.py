@@ -17,7 +17,7 @@ from npu_passes.emit.c.dsp import address
 from npu_passes.emit.c.expr import Expr, Linear, call, scaled
 from npu_passes.emit.c.mve_access import OFFSETS, load, store, widens
 from npu_passes.emit.c.mve_helpers import use
-from npu_passes.emit.c.mve_places import gather, scatter
+from npu_passes.emit.c.mve_places import GATHER_BYTES, gather, scatter
 
 
 def print_load_vector(body: Body, op: mve.LoadOp) -> None:
@@ -30,10 +30,11 @@ def print_load_vector(body: Body, op: mve.LoadOp) -> None:
         body.print_named(op.result, expr)
 
 
-def print_gather(body: Body, op: mve.GatherOp) -> None:
+def print_gather(body: Body, op: mve.GatherOp | mve.GatherBytesOp) -> None:
     """Print the load of bytes that lie apart."""
     arguments = address(body, op), body.use(op.places)
-    body.print_named(op.result, call(use(body.unit, *gather(op)), *arguments))
+    found = gather(op) if isinstance(op, mve.GatherOp) else ("gather_bytes", GATHER_BYTES)
+    body.print_named(op.result, call(use(body.unit, *found), *arguments))
 
 
 def near(body: Body, op: mve.LoadOp) -> tuple[Expr, Expr]:

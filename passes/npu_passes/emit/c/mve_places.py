@@ -38,6 +38,16 @@ return vreinterpretq_s16_u16({loaded});
     )
 
 
+GATHER_BYTES = Helper(
+    "npu_i8x16 {}(const int8_t *at, npu_i8x16 places)",
+    "16 bytes at their places.",
+    "npu_i8x16 r;\nfor (int i = 0; i < 16; ++i) {\n"
+    "    r.lane[i] = at[(uint8_t)places.lane[i]];\n}\nreturn r;",
+    "return vldrbq_gather_offset_s8(at, vreinterpretq_u8_s8(places));",
+    ARM,
+)
+
+
 def scatter(op: mve.ScatterOp) -> tuple[str, Helper]:
     """The function that stores bytes, and its name."""
     end, condition, predicate = lanes_of(op)
@@ -66,7 +76,7 @@ __asm__("vmsr p0, %3\\n\\tvpst\\n\\tvstrbt.16 %q2, [%0, %q1]"
     )
 
 
-def lanes_of(op: mve.PlacesOp) -> tuple[str, str, str]:
+def lanes_of(op: mve.EightPlacesOp) -> tuple[str, str, str]:
     """The lanes of an access at the end of a name, as a condition in plain C, and as a predicate.
 
     GCC 12 takes a constant predicate for another one, so it gets the assembly.
@@ -87,7 +97,7 @@ x = vreinterpretq_s16_s8(vqmovnbq_s16(vreinterpretq_s8_s16(x), x));
 """Makes each half a byte. GCC copies the operand of the intrinsic, so it gets the assembly."""
 
 
-def text_of(op: mve.PlacesOp) -> str:
+def text_of(op: mve.EightPlacesOp) -> str:
     """The bytes of an access for a comment."""
     if op.mask == mve.ALL_LANES:
         return "Eight bytes"
@@ -95,7 +105,7 @@ def text_of(op: mve.PlacesOp) -> str:
     return f"Bytes of lane{'s' if len(lanes) > 1 else ''} {', '.join(lanes)}"
 
 
-PLACES_NAMES = frozenset(
+PLACES_NAMES = frozenset(("npu_mve_gather_bytes",)) | frozenset(
     f"npu_mve_{way}{lanes}{end}"
     for way, ends in (("gather", ("",)), ("scatter", ("", "_saturated")))
     for lanes in ("", *(f"_lanes{mask}" for mask in range(1, mve.ALL_LANES)))

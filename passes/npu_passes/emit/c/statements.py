@@ -222,6 +222,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     mve.LoadOp: print_load_vector,
     mve.StoreOp: print_store_vector,
     mve.GatherOp: print_gather,
+    mve.GatherBytesOp: print_gather,
     mve.ScatterOp: print_scatter,
     scf.ForOp: print_for,
     scf.IfOp: print_if,

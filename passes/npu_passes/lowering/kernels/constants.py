@@ -12,10 +12,17 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, f32, 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu.attributes import int_values
+from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import memref_type
 
 DTYPES: dict[Any, str] = {i8: "<i1", i32: "<i4", f32: "<f4"}
 
+
+Weighted = Conv2dOp | FullyConnectedOp
+Constants: TypeAlias = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]] | None]
+"""The weights of a layer, and its bias or None."""
 
 Users: TypeAlias = Mapping[str, Sequence[Operation]]
 """The ops that refer to each symbol, by its name."""
@@ -70,3 +77,19 @@ def only_call(function: func.FuncOp, users: Users) -> func.CallOp | None:
         return None
     found = users.get(function.sym_name.data, ())
     return found[0] if len(found) == 1 and isinstance(found[0], func.CallOp) else None
+
+
+def is_plain(op: Weighted) -> bool:
+    """Whether a layer has i32 sums and weights of zero point 0, and does not accumulate."""
+    points = op.zero_points
+    is_zero = points is not None and int_values(points)[1] == 0
+    return is_zero and op.sums_element == i32 and op.accumulate is None
+
+
+def constants_of(op: Weighted, options: LoopOptions) -> Constants | None:
+    """The weights and the bias of a layer; None if their values are not known."""
+    weights = constant_of(op.weight, options.users)
+    bias = None if op.bias is None else constant_of(op.bias, options.users)
+    if weights is None or (op.bias is not None and bias is None):
+        return None
+    return weights, bias

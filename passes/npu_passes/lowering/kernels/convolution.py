@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, i32
+from xdsl.dialects.builtin import MemRefType, i8, i16
 from xdsl.ir import SSAValue
 
+from npu_dialect.attributes import BY_CHANNEL
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import Overlap
@@ -20,7 +19,7 @@ from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.windows import Axis
 from npu_passes.analysis.overlaps import overlap
 from npu_passes.buffers.choose_layouts import channels_last, pixel_steps
-from npu_passes.lowering.kernels.constants import constant_of
+from npu_passes.lowering.kernels.constants import Weighted, constants_of, is_plain
 from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.float_depthwise import FloatDepthwiseKernel
@@ -37,25 +36,31 @@ from npu_passes.lowering.kernels.vector_choice import (
     VectorKind,
     byte_lanes,
     can_have_patches,
-    has_vector_outputs,
+    can_have_planes,
     is_depthwise,
     on_vectors,
     vector_depthwise,
     vector_kernel,
     vector_patches,
+    vector_planes,
+    vector_windows,
 )
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
+from npu_passes.lowering.kernels.working_memory import (
+    can_have_lines,
+    can_multiply_lines,
+    has_windows,
+)
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
 from npu_passes.support.refuse import Refusal
-from npu_plans.kernels.line_plan import ELEMENT_BYTES, LinePlan
+from npu_plans.kernels.line_plan import LinePlan
 from npu_plans.kernels.packing import QUAD, Format
 from npu_plans.kernels.patch_plan import PatchPlan
-
-Weighted = Conv2dOp | FullyConnectedOp
+from npu_plans.kernels.plane_plan import PlanePlan
 
 
 class Kernel(Protocol):
@@ -68,18 +73,17 @@ class Kernel(Protocol):
 
 Make: TypeAlias = Callable[[Maps], Kernel]
 """Makes the kernel for some maps."""
-Constants: TypeAlias = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]] | None]
-"""The weights of a layer, and its bias or None."""
 
 
 def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of a convolution; those of a kernel are inside a loop over the images."""
-    lines = patches_of(b, op, options) or lines_of(b, op, options)
+    lines = patches_of(b, op, options) or lines_of(b, op, options) or planes_of(b, op, options)
     if lines is None and overlap(op.input, out):
         op.emit_error(
             "has no kernel that runs in place", Refusal(f"cannot lower {op.name} in place")
         )
-    make = lines or float_kernel(b, op, options) or kernel_of(b, op, out, options)
+    make = lines or windows_of(b, op, options) or float_kernel(b, op, options)
+    make = make or kernel_of(b, op, out, options)
     if make is None:
         lower_conv2d(b, op, out, options)
         return
@@ -236,6 +240,8 @@ def lines_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
     if scratch is None or not can_have_lines(op) or not can_multiply_lines(op, options):
         return None
     grid, constants = Grid.of(op), constants_of(op, options)
+    if element_of(scratch) != i16:
+        return None
     plan = LinePlan.within(grid.rows, grid.columns, shape_of(scratch)[0])
     if plan is None or constants is None:
         return None
@@ -252,7 +258,7 @@ def patches_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | Non
     scratch, constants = op.scratch, constants_of(op, options)
     if scratch is None or constants is None or not (is_plain(op) and can_have_patches(op, options)):
         return None
-    if shape_of(scratch)[0] < PatchPlan(*op.axes()).elements:
+    if element_of(scratch) != i16 or shape_of(scratch)[0] < PatchPlan(*op.axes()).elements:
         return None
 
     def kernel(maps: Maps) -> Kernel:
@@ -262,57 +268,32 @@ def patches_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | Non
     return kernel
 
 
-def working_memory(op: Conv2dOp, options: LoopOptions) -> Callable[[int], int | None] | None:
-    """The elements of 16 bits of a layer's working memory, for the bytes that there is room for.
-
-    None if no kernel with a working memory fits the layer, or if none is worth it.
-    """
-    rows, columns = op.axes()
-    if constants_of(op, options) is None:
+def planes_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
+    """What makes the kernel of a depthwise convolution over copies of channels, if it fits."""
+    scratch, constants = op.scratch, constants_of(op, options)
+    if scratch is None or constants is None or not (is_plain(op) and can_have_planes(op, options)):
         return None
-    if is_plain(op) and can_have_patches(op, options):
-        patches = PatchPlan(rows, columns)
-        size = ELEMENT_BYTES * patches.elements
-        return (lambda room: patches.elements if size <= room else None) if patches.pays else None
-    if not can_have_lines(op) or not can_multiply_lines(op, options):
+    if element_of(scratch) != i8 or shape_of(scratch)[0] < PlanePlan(*op.axes()).bytes:
         return None
 
-    def lines(room: int) -> int | None:
-        plan = LinePlan.chosen(rows, columns, room)
-        return None if plan is None else plan.elements
+    def kernel(maps: Maps) -> Kernel:
+        layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
+        return vector_planes(layer, maps.input, Grid.of(op), scratch)
 
-    return lines if LinePlan.pays(rows, columns) else None
-
-
-def can_have_lines(op: Conv2dOp) -> bool:
-    """Whether a depthwise convolution of bytes with channels last may be computed over lines."""
-    grid = Grid.of(op)
-    bytes_ = element_of(op.input) in BYTE_TYPES and is_plain(op) and op.pool is None
-    last = pixel_steps(memref_type(op.input)) is not None
-    return bytes_ and last and op.group_count == grid.channels and LinePlan.fits(*op.axes())
+    return kernel
 
 
-def can_multiply_lines(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether the core has dual multiply-accumulates, flash has room, and weights are known."""
-    dual = "dsp" in options.features and options.words == "wide"
-    dual = dual and not has_vector_outputs(op, options)
-    return dual and constants_of(op, options) is not None
-
-
-def is_plain(op: Weighted) -> bool:
-    """Whether a layer has i32 sums and weights of zero point 0, and does not accumulate."""
-    points = op.zero_points
-    is_zero = points is not None and int_values(points)[1] == 0
-    return is_zero and op.sums_element == i32 and op.accumulate is None
-
-
-def constants_of(op: Weighted, options: LoopOptions) -> Constants | None:
-    """The weights and the bias of a layer; None if their values are not known."""
-    weights = constant_of(op.weight, options.users)
-    bias = None if op.bias is None else constant_of(op.bias, options.users)
-    if weights is None or (op.bias is not None and bias is None):
+def windows_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
+    """What makes the kernel of a depthwise convolution that gathers its windows, if it may."""
+    constants = constants_of(op, options)
+    if not BY_CHANNEL.is_on(op) or constants is None or not has_windows(op, options):
         return None
-    return weights, bias
+
+    def kernel(maps: Maps) -> Kernel:
+        layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
+        return vector_windows(layer, maps.input, Grid.of(op))
+
+    return kernel
 
 
 def unit_of(

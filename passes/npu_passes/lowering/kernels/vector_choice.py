@@ -22,12 +22,16 @@ from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
 from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
 from npu_passes.lowering.kernels.vector_patches import PatchKernel
+from npu_passes.lowering.kernels.vector_planes import PlaneKernel
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
+from npu_passes.lowering.kernels.vector_windows import WindowKernel
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import memref_type
 from npu_plans.kernels.packing import QUAD
 from npu_plans.kernels.patch_plan import FARTHEST, SIDE, PatchPlan
+from npu_plans.kernels.plane_plan import COPIED, PlanePlan
+from npu_plans.kernels.window_plan import COLUMNS, EIGHT, TAPS, WindowPlan
 
 VectorKind: TypeAlias = Literal["dense", "depthwise", "lanes"]
 """The kernels for vectors of i8."""
@@ -83,14 +87,40 @@ def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwise
 
 def can_have_patches(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a depthwise convolution of i8 may be computed over patches on vectors."""
+    grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
+    if out is None or not has_channels_apart(op, options):
+        return False
+    near = all(line + SIDE * pixel <= FARTHEST for pixel, line in (out, (grid.pixel, grid.line)))
+    return near and PatchPlan.fits(*op.axes())
+
+
+def can_have_windows(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a depthwise convolution of i8 may gather its windows where they lie on vectors."""
+    grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
+    if out is None or not has_channels_apart(op, options):
+        return False
+    (pixel, line), lines = out, (TAPS - 1) * grid.line
+    near = line + EIGHT * pixel <= FARTHEST and lines + COLUMNS * grid.pixel <= FARTHEST
+    return near and WindowPlan.fits(*op.axes())
+
+
+def can_have_planes(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a depthwise convolution of i8 may be computed over copies of channels on vectors."""
+    grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
+    if out is None or not has_channels_apart(op, options) or not PlanePlan.fits(*op.axes()):
+        return False
+    rows = grid.rows.size if PlanePlan(*op.axes()).is_flat else COPIED[0]
+    ends = (out, COPIED[0]), ((grid.pixel, grid.line), rows)
+    return all((rows - 1) * line + EIGHT * pixel <= FARTHEST for (pixel, line), rows in ends)
+
+
+def has_channels_apart(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether each channel of a map of i8 with channels last is one of the output, on vectors."""
     grid, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
-    out = pixel_steps(memref_type(op.output))
-    if not (last and out is not None and has_vector_outputs(op, options)):
+    if not (last and has_vector_outputs(op, options)):
         return False
     one = op.group_count == grid.channels == shape_of(op.weight)[0] and op.pool is None
-    plain = one and are_bounds(op.activation) and element_of(op.output) == i8
-    near = all(line + SIDE * pixel <= FARTHEST for pixel, line in (out, (grid.pixel, grid.line)))
-    return plain and near and PatchPlan.fits(*op.axes())
+    return one and are_bounds(op.activation) and element_of(op.output) == i8
 
 
 def vector_patches(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -> PatchKernel:
@@ -98,6 +128,20 @@ def vector_patches(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -
     outputs = Outputs.of(layer)
     assert isinstance(outputs, VectorOutputs)
     return PatchKernel(layer, map, grid, scratch, outputs)
+
+
+def vector_planes(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -> PlaneKernel:
+    """The kernel of a depthwise convolution over copies of channels."""
+    outputs = Outputs.of(layer)
+    assert isinstance(outputs, VectorOutputs)
+    return PlaneKernel(layer, map, grid, scratch, outputs)
+
+
+def vector_windows(layer: Layer, map: SSAValue, grid: Grid) -> WindowKernel:
+    """The kernel of a depthwise convolution that gathers its windows."""
+    outputs = Outputs.of(layer)
+    assert isinstance(outputs, VectorOutputs)
+    return WindowKernel(layer, map, grid, outputs)
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:

@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.patch_plan import (
@@ -44,8 +44,6 @@ from npu_plans.kernels.patch_plan import (
 
 EIGHT = 8
 """Elements of 16 bits in a vector."""
-BYTE_BOUNDS = (-128, 127)
-"""The range of i8."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +62,12 @@ class PatchKernel:
     def __init__(
         self, layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue, outputs: VectorOutputs
     ) -> None:
-        self.layer, self.grid, self.outputs, self.b = layer, grid, outputs, layer.b
+        self.layer, self.grid, self.b = layer, grid, layer.b
+        self.splat, self.outputs = outputs.splat, ChannelOutputs(layer, outputs)
         self.plan = PatchPlan(grid.rows, grid.columns)
         self.scratch, self.map = scratch, layer.vector(map)
         kernel = grid.rows.kernel, grid.columns.kernel
         self.taps = layer.table("taps", pack_patches(layer.weights.reshape(-1, *kernel)))
-        self.known: dict[tuple[int, ...], SSAValue] = {}
-
-    def vector(self, what: str, values: Sequence[int]) -> SSAValue:
-        """A vector of known halves without signs, loaded in front of all loops."""
-        key = tuple(values)
-        if key not in self.known:
-            table = self.layer.table(what, np.array(values, np.uint16).view(np.int16))
-            load = mve.LoadOp(table, self.b.value(0), mve.I16X8)
-            self.known[key] = self.b.hoist(load, what)
-        return self.known[key]
 
     def build(self) -> None:
         """Build the loops."""
@@ -103,7 +92,7 @@ class PatchKernel:
     def fill(self) -> None:
         """Fill the working memory with the zero point."""
         b, whole = self.b, self.plan.elements // EIGHT * EIGHT
-        point = self.outputs.splat(257 * (self.layer.zero_point & 0xFF), mve.I16X8)
+        point = self.splat(257 * (self.layer.zero_point & 0xFF), mve.I16X8)
 
         def some(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
             b.insert(mve.StoreOp(point, self.scratch, b.value(index)))
@@ -115,7 +104,7 @@ class PatchKernel:
 
     def channel(self, number: Index) -> Channel:
         """Load what a channel needs."""
-        b, scaling = self.b, self.outputs.scaling
+        b = self.b
         first = b.mul(number, TWO * SIDE * SIDE)
         weights = {
             (lower, right): b.insert(
@@ -125,34 +114,39 @@ class PatchKernel:
             for lower in range(TWO)
             for right in range(TWO)
         }
-        (bias,) = self.layer.loaded(self.layer.folded, number, [0])
-        tables = scaling.tables
-        scale = b.load(tables[0], [number], "scale") if tables else b.real(scaling.scales[0])
-        return Channel(number, weights, bias, scale)
+        return Channel(number, weights, *self.outputs.constants(number))
 
     # -- rows ----------------------------------------------------------------------------------
 
     def push(self, channel: Channel, first: Index, second: Index) -> None:
-        """Gather two rows of a channel; a row outside of the map is padding, and a number."""
+        """Gather two rows of a channel; a row outside of the map is padding, and a number.
+
+        The last columns may overlap those before. So their bytes are read before these are stored.
+        """
         b, plan = self.b, self.plan
         inside = [not isinstance(row, int) or plan.is_row(row) for row in (first, second)]
         on_map = inside[0], inside[1]
         top = b.add(b.mul(first if inside[0] else second, self.grid.line), channel.number)
-        whole = self.grid.columns.size // SIDE * SIDE
+        size = self.grid.columns.size
+        count, whole = min(size, SIDE), size // SIDE * SIDE
+        few = None if count == SIDE else HALVES * count
 
-        def some(column: Index, count: int) -> tuple[()]:
+        def pushed(column: Index) -> tuple[SSAValue, SSAValue]:
             at = b.add(top, b.mul(column, self.grid.pixel))
             new = self.gather(at, count, on_map)
             place = b.value(b.mul(b.add(column, self.grid.columns.before), HALVES))
-            few = None if count == SIDE else HALVES * count
             old = b.insert(mve.LoadOp(self.scratch, place, mve.I16X8, few), "old").result
-            patch = b.insert(mve.PushBytesOp(old, new), "patch").result
+            return b.insert(mve.PushBytesOp(old, new), "patch").result, place
+
+        def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            patch, place = pushed(column)
             b.insert(mve.StoreOp(patch, self.scratch, place, few))
             return ()
 
-        b.loop(0, whole, lambda column, _: some(column, SIDE), step=SIDE, hint="ix")
-        if rest := self.grid.columns.size - whole:
-            some(whole, rest)
+        last = pushed(size - count) if whole < size else None
+        b.loop(0, whole, some, step=SIDE, hint="ix")
+        if last is not None:
+            b.insert(mve.StoreOp(last[0], self.scratch, last[1], few))
 
     def gather(self, at: Index, count: int, on_map: tuple[bool, bool]) -> SSAValue:
         """Two rows of some columns; `on_map` says which of them are not padding.
@@ -161,15 +155,15 @@ class PatchKernel:
         """
         b, point = self.b, self.layer.zero_point & 0xFF
         if not any(on_map):
-            return self.outputs.splat(point, mve.I16X8)
+            return self.splat(point, mve.I16X8)
         lanes = lanes_of(count, on_map)
         steps = gathered(self.grid.pixel, self.grid.line if on_map[0] else 0)
         reach = max(step for lane, step in enumerate(steps) if lanes >> lane & 1) + 1
-        places = self.vector("places", steps)
+        places = self.outputs.vector("places", steps)
         new = b.insert(mve.GatherOp(self.map, b.value(at), places, reach, lanes), "new").result
         if all(on_map) or point == 0:
             return new
-        pads = self.vector("pads", [0 if row else point for row in on_map] * SIDE)
+        pads = self.outputs.vector("pads", [0 if row else point for row in on_map] * SIDE)
         return b.insert(mve.AddOp(new, pads), "new").result
 
     # -- outputs -------------------------------------------------------------------------------
@@ -209,20 +203,8 @@ class PatchKernel:
             bytes_ = b.insert(mve.AsBytesOp(halves), "bytes").result
             across = min(TWO, columns - patch * TWO)
             found.append(self.four(channel, bytes_, rows, across))
-        values = b.insert(mve.NarrowOp(found[0], found[-1]), "q").result
-        pixel, line = self.outputs.steps
-        steps, lanes = stored(pixel, line), lanes_stored(columns, rows)
-        reach = max(step for lane, step in enumerate(steps) if lanes >> lane & 1) + 1
-        op = mve.ScatterOp(
-            self.bounded(values),
-            self.outputs.memory,
-            b.value(place),
-            self.vector("targets", steps),
-            reach,
-            lanes,
-            saturated=True,
-        )
-        b.insert(op)
+        steps, lanes = stored(*self.outputs.steps), lanes_stored(columns, rows)
+        self.outputs.store(found, place, steps, lanes)
 
     def four(self, channel: Channel, patch: SSAValue, rows: int, columns: int) -> SSAValue:
         """The requantised sums of a patch; where no output exists, one is repeated."""
@@ -232,19 +214,4 @@ class PatchKernel:
                 weights = channel.weights[lower, right]
                 sums[lower, right] = b.insert(mve.MulAcrossOp(patch, weights), "sum").result
         words = [sums[y % rows, x % columns] for y in range(TWO) for x in range(TWO)]
-        joined = b.insert(mve.JoinOp(*words), "sums").result
-        total = b.insert(mve.AddScalarOp(joined, channel.bias), "sums").result
-        floats = b.insert(mve.ToFloatOp(total)).result
-        return b.insert(mve.RoundOp(b.insert(mve.MulScalarOp(floats, channel.scale)).result)).result
-
-    def bounded(self, found: SSAValue) -> SSAValue:
-        """Rounded products plus the zero point, within bounds narrower than those of a byte."""
-        b, scaling = self.b, self.outputs.scaling
-        if scaling.zero_point:
-            point = b.integer(scaling.zero_point)
-            found = b.insert(mve.AddSaturatedOp(found, point), "q").result
-        for kind, bound, widest in zip((mve.MaxOp, mve.MinOp), scaling.bounds, BYTE_BOUNDS):
-            if bound != widest:
-                limit = self.outputs.splat(bound, mve.I16X8)
-                found = b.insert(kind(found, limit), "q").result
-        return found
+        return self.outputs.rounded(words, channel.bias, channel.scale)

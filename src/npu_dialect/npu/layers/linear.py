@@ -66,9 +66,9 @@ class Conv2dOp(ConvolutionOp, AddingOp, ScratchOp):
     its own. Each element of the residual is read right before the same element of the output is
     written, so both may be one buffer.
 
-    With `scratch(%s : memref<Nxi16>)`, a depthwise convolution of bytes gathers rows of one channel
-    there before it computes. Then the output may also overwrite an input of its type, if
-    the kernel moves by one.
+    With `scratch(%s : memref<Nxi16>)`, or `memref<Nxi8>`, a depthwise convolution of bytes gathers
+    rows of one channel there before it computes. Then the output may also overwrite an input of its
+    type, if the kernel moves by one.
 
     ```mlir
     %y = npu.conv2d %x, %w, %b strides [1, 1] pads [0, 0, 0, 0]

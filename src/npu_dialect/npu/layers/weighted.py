@@ -72,7 +72,7 @@ class ScratchOp(LayerOp, ABC):
 
 
 def check_scratch(op: ScratchOp) -> None:
-    """Check that a working memory is a vector of i16, and that its layer is on buffers.
+    """Check that a working memory is a vector of i8 or i16, and that its layer is on buffers.
 
     Raises: VerifyException if it is not.
     """
@@ -81,8 +81,8 @@ def check_scratch(op: ScratchOp) -> None:
     if op.destination is None:
         raise VerifyException("expected scratch only beside a destination buffer")
     type_ = map_type(op.scratch)
-    if len(type_.get_shape()) != 1 or type_.get_element_type() != i16:
-        raise VerifyException(f"expected scratch to be a vector of i16, got {type_}")
+    if len(type_.get_shape()) != 1 or type_.get_element_type() not in (i8, i16):
+        raise VerifyException(f"expected scratch to be a vector of i8 or i16, got {type_}")
 
 
 def check_accumulate(op: WeightedOp) -> None:

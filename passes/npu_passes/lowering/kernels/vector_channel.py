@@ -1,0 +1,98 @@
+"""What kernels share that compute one channel at a time on a vector unit: its outputs.
+
+    %s = mve.join %a, %b, %c, %d : vector<4xi32>
+    ...
+    %q = mve.narrow %first, %second : vector<4xi32> -> vector<8xi16>
+    mve.scatter %q, %ofm[%at] at %targets reach 405 saturated : memref<2048xi8, #npu.sram>
+
+All lanes have one bias and one scale. Eight outputs are stored at once, wherever they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect import mve
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.support.loop_builder import Index
+
+BYTE_BOUNDS = (-128, 127)
+"""The range of i8."""
+
+
+class ChannelOutputs:
+    """Requantises and stores the outputs of one channel."""
+
+    def __init__(self, layer: Layer, outputs: VectorOutputs) -> None:
+        self.layer, self.outputs, self.b = layer, outputs, layer.b
+        self.known: dict[tuple[mve.Vector, tuple[int, ...]], SSAValue] = {}
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The distance of pixels in the output, and that of rows."""
+        return self.outputs.steps
+
+    def vector(self, what: str, values: Sequence[int], type_: mve.Vector = mve.I16X8) -> SSAValue:
+        """A vector of known integers with or without signs, loaded in front of all loops."""
+        key = type_, tuple(values)
+        if key not in self.known:
+            kinds = (np.uint16, np.int16) if type_ == mve.I16X8 else (np.uint8, np.int8)
+            numbers = np.array([value % (1 << 8 * kinds[0]().itemsize) for value in values])
+            table = self.layer.table(what, numbers.astype(kinds[0]).view(kinds[1]))
+            load = mve.LoadOp(table, self.b.value(0), type_)
+            self.known[key] = self.b.hoist(load, what)
+        return self.known[key]
+
+    def constants(self, number: Index) -> tuple[SSAValue, SSAValue]:
+        """The bias of a channel, with the zero point of its windows, and its scale."""
+        b, scaling = self.b, self.outputs.scaling
+        (bias,) = self.layer.loaded(self.layer.folded, number, [0])
+        tables = scaling.tables
+        scale = b.load(tables[0], [number], "scale") if tables else b.real(scaling.scales[0])
+        return bias, scale
+
+    def rounded(self, sums: Sequence[SSAValue], bias: SSAValue, scale: SSAValue) -> SSAValue:
+        """Four sums plus the bias, times the scale, rounded."""
+        b = self.b
+        joined = b.insert(mve.JoinOp(*sums), "sums").result
+        total = b.insert(mve.AddScalarOp(joined, bias), "sums").result
+        floats = b.insert(mve.ToFloatOp(total)).result
+        return b.insert(mve.RoundOp(b.insert(mve.MulScalarOp(floats, scale)).result)).result
+
+    def store(
+        self,
+        fours: Sequence[SSAValue],
+        place: Index,
+        targets: Sequence[int],
+        lanes: int = mve.ALL_LANES,
+    ) -> None:
+        """Store one or two vectors, by turns, at distances from a place; `lanes` is a mask."""
+        b = self.b
+        values = b.insert(mve.NarrowOp(fours[0], fours[-1]), "q").result
+        reach = max(step for lane, step in enumerate(targets) if lanes >> lane & 1) + 1
+        op = mve.ScatterOp(
+            self.bounded(values),
+            self.outputs.memory,
+            b.value(place),
+            self.vector("targets", targets),
+            reach,
+            lanes,
+            saturated=True,
+        )
+        b.insert(op)
+
+    def bounded(self, found: SSAValue) -> SSAValue:
+        """Rounded products plus the zero point, within bounds narrower than those of a byte."""
+        b, scaling = self.b, self.outputs.scaling
+        if scaling.zero_point:
+            point = b.integer(scaling.zero_point)
+            found = b.insert(mve.AddSaturatedOp(found, point), "q").result
+        for kind, bound, widest in zip((mve.MaxOp, mve.MinOp), scaling.bounds, BYTE_BOUNDS):
+            if bound != widest:
+                limit = self.outputs.splat(bound, mve.I16X8)
+                found = b.insert(kind(found, limit), "q").result
+        return found

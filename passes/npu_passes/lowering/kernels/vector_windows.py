@@ -1,0 +1,184 @@
+"""Depthwise convolutions of i8 on a vector unit, over patches of one channel where they lie.
+
+    %even = mve.gather %ifm[%at] at %places reach 405 : memref<2048xi8, #npu.sram>
+    %odd = mve.gather %ifm[%at] at %places_1 reach 389 : memref<2048xi8, #npu.sram>
+    %halves = mve.push_bytes %odd, %even : vector<8xi16>
+    %patch = mve.as_bytes %halves : vector<8xi16> -> vector<16xi8>
+    %sum = mve.mul_across %patch, %weights : vector<16xi8>
+
+A patch holds two or three windows of a row (`window_plan.py`). Padding becomes the zero point,
+which is folded into the bias of all windows.
+
+    for c = 0 to C
+      for each row of outputs, or for each two
+        for each eight outputs: their patches
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.ir import SSAValue
+
+from npu_dialect import mve
+from npu_dialect.windows import Axis
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.vector_channel import BYTE_BOUNDS, ChannelOutputs
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.window_plan import (
+    BYTES,
+    COLUMNS,
+    TAPS,
+    Block,
+    Side,
+    WindowPlan,
+    gathered,
+    limits,
+    pack_windows,
+    weights_at,
+)
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel: its number, and what all of its outputs need. `weights` are by output."""
+
+    number: Index
+    weights: Sequence[SSAValue]
+    bias: SSAValue
+    scale: SSAValue
+
+
+class WindowKernel:
+    """Builds the loops of a depthwise convolution with one filter a channel."""
+
+    def __init__(self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs) -> None:
+        self.layer, self.grid, self.b = layer, grid, layer.b
+        self.plan = WindowPlan(grid.rows, grid.columns)
+        self.outputs, self.map = ChannelOutputs(layer, outputs), layer.vector(map)
+        kernel = grid.rows.kernel, grid.columns.kernel
+        self.moves = self.plan.across, grid.columns.stride
+        packed = pack_windows(layer.weights.reshape(-1, *kernel), *self.moves)
+        self.taps = layer.table("taps", packed)
+
+    def build(self) -> None:
+        """Build the loops."""
+
+        def one(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            channel, step = self.channel(number), self.plan.height
+            inside = self.plan.inside(step, step, across=False)
+            self.each(self.grid.rows, step, inside, partial(self.rows, channel), "oy")
+            return ()
+
+        self.b.loop(0, self.grid.channels, one, hint="c")
+
+    def each(
+        self,
+        axis: Axis,
+        step: int,
+        inside: tuple[int, int],
+        body: Callable[[Index, int], None],
+        hint: str,
+    ) -> None:
+        """Visit the outputs of an axis, `step` at a time; `body` gets the first one, and how many.
+
+        It gets a number unless the step is one of those `inside`, which are a loop.
+        """
+        first, behind = (step * number for number in inside)
+
+        def some(position: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            body(position, step)
+            return ()
+
+        for position in range(0, first, step):
+            body(position, step)
+        self.b.loop(first, behind, some, step=step, hint=hint)
+        for position in range(behind, axis.outputs, step):
+            body(position, min(step, axis.outputs - position))
+
+    def channel(self, number: Index) -> Channel:
+        """Load what a channel needs."""
+        b, first = self.b, self.b.mul(number, BYTES)
+        weights = [
+            b.insert(
+                mve.LoadOp(
+                    self.taps, b.value(b.add(first, weights_at(each, *self.moves))), mve.I8X16
+                ),
+                "w",
+            ).result
+            for each in range(self.plan.across)
+        ]
+        return Channel(number, weights, *self.outputs.constants(number))
+
+    def rows(self, channel: Channel, row: Index, count: int) -> None:
+        """Compute one or two rows of outputs."""
+        step = self.plan.width(count)
+        inside = self.plan.inside(step, step, across=True)
+        self.each(self.grid.columns, step, inside, partial(self.block, channel, row, count), "ox")
+
+    def block(self, channel: Channel, row: Index, rows: int, column: Index, columns: int) -> None:
+        """Compute and store the outputs of a block."""
+        b, block, (pixel, line) = self.b, Block(rows, columns), self.outputs.steps
+        sums: dict[tuple[int, int], SSAValue] = {}
+        fours: list[SSAValue] = []
+        for four in block.fours:
+            for y, x in four:
+                if (y, x) not in sums:
+                    sums |= self.patch(channel, b.add(row, y), b.add(column, x), (y, x), columns)
+            words = [sums[place] for place in four]
+            fours.append(self.outputs.rounded(words, channel.bias, channel.scale))
+        place = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), channel.number)
+        self.outputs.store(fours, place, block.targets(pixel, line))
+
+    def patch(
+        self, channel: Channel, row: Index, column: Index, first: tuple[int, int], width: int
+    ) -> Mapping[tuple[int, int], SSAValue]:
+        """The sums of the outputs of a patch; it begins with the output at `row` and `column`.
+
+        `first` is the place of that output in its block, which has `width` columns.
+        """
+        b, grid, (y, x) = self.b, self.grid, first
+        count = min(self.plan.across, width - x)
+        rows, top = side_of(b, grid.rows, row, TAPS)
+        columns, left = side_of(b, grid.columns, column, COLUMNS)
+        at = b.add(b.mul(top, grid.line), b.mul(left, grid.pixel))
+        patch = self.gather(b.add(at, channel.number), rows, columns)
+        patch = self.padded(patch, self.plan.pads(rows, columns, count))
+        return {
+            (y, x + each): b.insert(mve.MulAcrossOp(patch, channel.weights[each]), "sum").result
+            for each in range(count)
+        }
+
+    def gather(self, at: Index, rows: Side, columns: Side) -> SSAValue:
+        """The bytes of a patch; `at` is the place of the first one."""
+        b, halves = self.b, list[SSAValue]()
+        for steps in gathered(rows, columns, self.grid.pixel, self.grid.line):
+            places = self.outputs.vector("places", steps)
+            gather = mve.GatherOp(self.map, b.value(at), places, max(steps) + 1)
+            halves.append(b.insert(gather, "bytes").result)
+        even, odd = halves
+        joined = b.insert(mve.PushBytesOp(odd, even), "patch").result
+        return b.insert(mve.AsBytesOp(joined), "patch").result
+
+    def padded(self, patch: SSAValue, pads: Sequence[bool]) -> SSAValue:
+        """A patch with the zero point in some bytes."""
+        if not any(pads):
+            return patch
+        point = self.layer.zero_point
+        for kind, limit, widest in zip(
+            (mve.MinOp, mve.MaxOp), limits(pads, point), reversed(BYTE_BOUNDS), strict=True
+        ):
+            if any(each != widest for each in limit):
+                vector = self.outputs.vector("limits", limit, mve.I8X16)
+                patch = self.b.insert(kind(patch, vector), "patch").result
+        return patch
+
+
+def side_of(b: LoopBuilder, axis: Axis, position: Index, size: int) -> tuple[Side, Index]:
+    """The rows or columns of a patch, and the first one that is gathered."""
+    side = Side.of(axis, axis.start(position) if isinstance(position, int) else None, size)
+    return side, b.add(b.mul(position, axis.stride), side.first - axis.before)

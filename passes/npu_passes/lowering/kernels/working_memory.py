@@ -1,0 +1,98 @@
+"""Working memories of depthwise convolutions: which kernels want one, and how large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import IntegerType, i8, i16
+
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.quantization import BYTE_TYPES
+from npu_passes.buffers.choose_layouts import pixel_steps
+from npu_passes.lowering.kernels.constants import constants_of, is_plain
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.vector_choice import (
+    can_have_patches,
+    can_have_planes,
+    can_have_windows,
+    has_vector_outputs,
+)
+from npu_passes.support.common import LoopOptions
+from npu_passes.support.integers import element_of
+from npu_passes.support.loop_builder import memref_type
+from npu_plans.kernels.line_plan import LinePlan
+from npu_plans.kernels.patch_plan import PatchPlan
+from npu_plans.kernels.plane_plan import PlanePlan
+from npu_plans.kernels.window_plan import WindowPlan
+
+Memory: TypeAlias = tuple[int, IntegerType]
+"""The elements of a working memory, and their type."""
+MemoryIn: TypeAlias = Callable[[int, int], Memory | None]
+"""The working memory for the bytes below the peak, and the most bytes that it may have at it."""
+
+
+def working_memory(op: Conv2dOp, options: LoopOptions) -> MemoryIn | None:
+    """The working memory of a layer; on vectors the fastest one below the peak, else the least.
+
+    None if no kernel with a working memory fits the layer, or if none is worth it.
+    """
+    rows, columns = op.axes()
+    if constants_of(op, options) is None:
+        return None
+    if memories := vector_memories(op, options):
+        return partial(fitting, memories)
+    if not can_have_lines(op) or not can_multiply_lines(op, options):
+        return None
+
+    def lines(_: int, most: int) -> Memory | None:
+        plan = LinePlan.chosen(rows, columns, most)
+        return None if plan is None else (plan.elements, i16)
+
+    return lines if LinePlan.pays(rows, columns) else None
+
+
+def fitting(memories: Sequence[Memory], room: int, most: int) -> Memory | None:
+    """The first memory that fits into `room`, else the least one that fits into `most`."""
+    sizes = [elements * element.bitwidth // 8 for elements, element in memories]
+    for memory, size in zip(memories, sizes, strict=True):
+        if size <= room:
+            return memory
+    return memories[sizes.index(min(sizes))] if min(sizes) <= most else None
+
+
+def vector_memories(op: Conv2dOp, options: LoopOptions) -> list[Memory]:
+    """The working memories of kernels on vectors that are worth it, the fastest one first."""
+    found: list[Memory] = []
+    if not is_plain(op):
+        return found
+    planes, patches = PlanePlan(*op.axes()), PatchPlan(*op.axes())
+    slow = has_windows(op, options) and WindowPlan(*op.axes()).total < planes.total
+    if can_have_planes(op, options) and planes.pays and not slow:
+        found.append((planes.bytes, i8))
+    if can_have_patches(op, options) and patches.pays:
+        found.append((patches.elements, i16))
+    return found
+
+
+def has_windows(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a depthwise convolution is faster if it gathers its windows channel by channel."""
+    if constants_of(op, options) is None or not is_plain(op):
+        return False
+    return can_have_windows(op, options) and WindowPlan(*op.axes()).pays
+
+
+def can_have_lines(op: Conv2dOp) -> bool:
+    """Whether a depthwise convolution of bytes with channels last may be computed over lines."""
+    grid = Grid.of(op)
+    bytes_ = element_of(op.input) in BYTE_TYPES and is_plain(op) and op.pool is None
+    last = pixel_steps(memref_type(op.input)) is not None
+    return bytes_ and last and op.group_count == grid.channels and LinePlan.fits(*op.axes())
+
+
+def can_multiply_lines(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether the core has dual multiply-accumulates, flash has room, and weights are known."""
+    dual = "dsp" in options.features and options.words == "wide"
+    dual = dual and not has_vector_outputs(op, options)
+    return dual and constants_of(op, options) is not None

@@ -1,0 +1,140 @@
+"""Depthwise convolutions whose windows are gathered where they lie, on vectors: random shapes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import starmap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from helpers.c_harness import run_c, write_files
+from helpers.depthwise import Shape, network
+from helpers.emulated import require
+from helpers.kernel_roads import DSP, VECTORS, lowered
+from helpers.pipeline import context, run_passes
+from npu_dialect.attributes import BY_CHANNEL
+from npu_dialect.interpreters import run_function
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.walking import walk_kind
+from npu_passes.emit.c import emit
+from npu_plans.kernels.window_plan import WindowPlan
+from npu_tools.compiling.check import random_inputs
+from npu_tools.verifying.emulators import Interface, run_on
+
+SHAPES = st.builds(
+    Shape,
+    st.tuples(*starmap(st.integers, ((1, 2), (4, 6), (1, 9), (3, 22)))),
+    st.just(1),
+    st.just((3, 3)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(*[st.integers(0, 2)] * 4),
+    st.just(1),
+    st.just(False),
+    st.sampled_from((-128, -1, 0, 3, 127)),
+    st.just(1),
+    st.just(False),
+    st.sampled_from((-128, 0, 9)),
+    st.sampled_from((None, (-20.0, 30.0), (-128.0, 101.0))),
+)
+
+
+def on_buffers(shape: Shape, *, by_channel: bool = True) -> tuple[ModuleOp, ModuleOp]:
+    """The network, and its layers on buffers; the convolution may compute channel by channel."""
+    module = network(shape)
+    layers = run_passes(context(), module, "npu-bufferize,npu-choose-layouts")
+    (layer,) = walk_kind(layers, Conv2dOp)
+    if by_channel:
+        BY_CHANNEL.set(layer, True)
+    places = "npu-assign-sram-offsets,npu-outline-layers"
+    return module, run_passes(context(), layers, places)
+
+
+def pays(shape: Shape) -> bool:
+    """Whether the kernel is for a layer."""
+    (layer,) = walk_kind(network(shape), Conv2dOp)
+    return WindowPlan.fits(*layer.axes()) and WindowPlan(*layer.axes()).pays
+
+
+@settings(deadline=None, max_examples=30)
+@given(SHAPES.filter(lambda shape: shape.input[2] + shape.pads[0] + shape.pads[2] > 2).filter(pays))
+def test_windows_give_the_bits_of_the_layer(shape: Shape) -> None:
+    module, layers = on_buffers(shape)
+    inputs = random_inputs(module, 5)
+    (wanted,) = run_function(module, None, inputs)
+    loops = lowered(layers, VECTORS)
+    assert "mve.push_bytes" in str(loops)
+    np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
+
+
+PLAIN = Shape((1, 5, 12, 13), 1, (3, 3), (2, 2), (1, 1, 1, 1), 1, False, -128, 1, False, -128)
+
+IN_C = {
+    "two rows": PLAIN,
+    "two images": replace(
+        PLAIN, input=(2, 4, 7, 16), strides=(1, 1), point=5, zero_point=9, bounds=(-20.0, 90.0)
+    ),
+    "one row": replace(PLAIN, input=(1, 6, 3, 48), pads=(0, 1, 0, 1), point=-7),
+}
+"""Shapes with blocks of one row and of two, and padding on all sides."""
+
+
+@pytest.mark.parametrize("name", ["two rows", pytest.param("two images", marks=pytest.mark.slow)])
+def test_host(name: str) -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    module, layers = on_buffers(IN_C[name])
+    inputs = random_inputs(module, 6)
+    (wanted,) = run_function(module, None, inputs)
+    files = emit(lowered(layers, VECTORS))
+    found = run_c(files, "f", inputs, [wanted.shape], output_types=["int8"])
+    np.testing.assert_array_equal(found[0], wanted)
+
+
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("name", IN_C)
+def test_helium(name: str, level: str, tmp_path: Path) -> None:
+    """The instructions on the emulated Cortex-M55."""
+    machine = require(VECTORS.machine)
+    module, layers = on_buffers(IN_C[name])
+    inputs = random_inputs(module, 6)
+    (wanted,) = run_function(module, None, inputs)
+    write_files(tmp_path, emit(lowered(layers, VECTORS)), "f")
+    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
+    case = dict(zip(names, inputs, strict=True))
+    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=[level]).runs
+    (found,) = run.outputs.values()
+    np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        replace(PLAIN, kernel=(4, 3)),
+        replace(PLAIN, kernel=(3, 4)),
+        replace(PLAIN, dilation=2),
+        replace(PLAIN, pads=(3, 1, 1, 1)),
+        replace(PLAIN, multiplier=2),
+        replace(PLAIN, unsigned=True, point=7, zero_point=9),
+        replace(PLAIN, input=(1, 4, 5, 5)),
+    ],
+)
+def test_layers_that_do_not_fit_get_another_kernel(shape: Shape) -> None:
+    module, layers = on_buffers(shape)
+    inputs = random_inputs(module, 5)
+    (wanted,) = run_function(module, None, inputs)
+    loops = lowered(layers, VECTORS)
+    assert "mve.push_bytes" not in str(loops)
+    np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
+
+
+def test_rows_come_first_unless_the_layer_may_compute_by_channel() -> None:
+    assert "mve.push_bytes" in str(lowered(on_buffers(PLAIN)[1], VECTORS))
+    assert "mve.push_bytes" not in str(lowered(on_buffers(PLAIN, by_channel=False)[1], VECTORS))
+
+
+def test_other_machines_have_no_windows() -> None:
+    assert "mve." not in str(lowered(on_buffers(PLAIN)[1], DSP))
