@@ -137,6 +137,12 @@ def scaled(case: Case) -> list[Words]:
     return [nearest(number.astype(np.float32) * case.x) for number in (case.a, case.b)]
 
 
+def scaled_to_bytes(case: Case) -> Words:
+    """The same, each within a byte: the first one in the bottom half of a word."""
+    low, high = (np.clip(words, 0, 255) for words in scaled(case))
+    return low | high << 16
+
+
 def held(low: int, high: int) -> Callable[[Case], Words]:
     """`a` clamped to a range."""
     return lambda case: np.clip(case.a, low, high).astype(np.int32)
@@ -175,6 +181,7 @@ OPS: dict[str, Callable[[Case], Words]] = {
     "dsp.round %x : f32 -> i32": rounded,
     "dsp.scale_pair %a, %b by %x, %x : i64": lambda case: scaled(case)[0],
     "dsp.scale_pair %a, %b by %x, %x {high} : i64": lambda case: scaled(case)[1],
+    "dsp.scale_bytes %a, %b by %x, %x : i32": scaled_to_bytes,
     "dsp.ssat %a to 8 : i32": held(-128, 127),
     "dsp.ssat %a to 16 : i32": held(-(2**15), 2**15 - 1),
     "dsp.usat %a to 8 : i32": held(0, 255),

@@ -42,6 +42,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: %both = dsp.scale_pair %p, %q by %f, %f : i64
   // GENERIC: %both = "dsp.scale_pair"(%p, %q, %f, %f) : (i32, i32, f32, f32) -> i64
   %both = dsp.scale_pair %p, %q by %f, %f : i64
+  // CHECK-NEXT: %bytes = dsp.scale_bytes %p, %q by %f, %f : i32
+  // GENERIC: %bytes = "dsp.scale_bytes"(%p, %q, %f, %f) : (i32, i32, f32, f32) -> i32
+  %bytes = dsp.scale_bytes %p, %q by %f, %f : i32
   // CHECK-NEXT: %narrow = dsp.ssat %q to 16 : i32
   %narrow = dsp.ssat %q to 16 : i32
   // CHECK-NEXT: %byte = dsp.usat %narrow to 8 : i32

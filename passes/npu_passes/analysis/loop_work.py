@@ -55,6 +55,7 @@ WEIGHTS: Mapping[str, float] = {
     "dsp.sxtb16": 1,
     "dsp.sxtab16": 1,
     "dsp.round": 3,
+    "dsp.scale_bytes": 11,
     "dsp.scale_pair": 8,
     "dsp.usat": 1,
     "dsp.ssat": 1,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from npu_dialect.attributes import RING, ROW_TIME, RUNS, TOP_ROWS
@@ -21,10 +22,12 @@ from npu_dialect.npu.row_regions import RegionMap
 from npu_dialect.npu.row_windows import reads_row
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.row_times import RowRead, place_in_ring
+from npu_dialect.windows import Axis
 from npu_passes.buffers.expand_rows import MAPS_IN, MAPS_OUT, is_fetched
 from npu_passes.buffers.row_buffers import copy, fill, move, move_up, rows_of
 from npu_passes.buffers.row_cases import Case, cases_of, choose_case
 from npu_passes.buffers.spaces import Spaces
+from npu_passes.graph.use_flash import flash_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 
 
@@ -167,12 +170,25 @@ class RegionRows:
             for value, read in self.reads[layer].items()
             if value is self.op.input or value in self.rings
         ]
-        cases = cases_of(self.maps[layer.output], reads, top_rows=TOP_ROWS.is_on(self.op))
+        top_rows = TOP_ROWS.is_on(self.op)
+        cases = cases_of(self.maps[layer.output], reads, self.cut_axis(layer), top_rows=top_rows)
         runs = {case: sum(each in case.rows for each in rows) for case in cases}
         cases = [case for case in cases if runs[case]]
         choose_case(
             self.b, cases, row, lambda case: self.insert(layer, row, target, case, runs[case])
         )
+
+    def cut_axis(self, layer: LayerOp) -> Axis | None:
+        """The windows of a convolution over a ring whose rows of padding need not be multiplied.
+
+        None for other layers, on a machine with DMA, and if flash is short, as it takes code.
+        """
+        module = self.op.get_toplevel_object()
+        if not isinstance(layer, Conv2dOp) or not isinstance(module, ModuleOp):
+            return None
+        own = layer.input in self.rings and not self.op.is_streamed and not self.spaces.channels
+        plain = own and layer.pool is None and layer.accumulate is None
+        return layer.axes()[0] if plain and flash_of(module) == "fast" else None
 
     def insert(
         self,
@@ -219,9 +235,14 @@ class RegionRows:
             return target
         found, result = self.maps[value], self.maps[layer.output]
         place = place_in_ring(read, found.time, result.time, found.ring)
-        if case.above:
-            place = found.place_of_first(result.step(case.rows.start))
-        return rows_of(b, self.rings[value], place, read.reach - case.above, "window")
+        if TOP_ROWS.is_on(self.op):
+            if case.above:
+                place = found.place_of_first(result.step(case.rows.start))
+            return rows_of(b, self.rings[value], place, read.reach - case.above, "window")
+        if value is not layer.inputs[0]:
+            return rows_of(b, self.rings[value], place, read.reach, "window")
+        count = read.reach - case.above - case.below
+        return rows_of(b, self.rings[value], place + case.above, count, "window")
 
     def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""

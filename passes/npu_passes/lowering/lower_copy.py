@@ -9,8 +9,9 @@
 
 Axes that lie side by side in both maps are one run, which is copied by words, its end by elements.
 Words are loaded and stored at any address. On a core without instructions for that, integers are
-copied one by one. Four elements of 32 bits take a turn of the loop too. A run may overwrite its own
-source at a lower address: what is stored behind a turn of the loop has been loaded before.
+copied one by one. Four elements of 32 bits take a turn of the loop too, and more float32 if the
+core has registers for them. A run may overwrite its own source at a lower address: what is stored
+behind a turn of the loop has been loaded before.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
@@ -30,7 +32,8 @@ from npu_passes.support.common import for_each
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 
 WORDS = 4
-"""The words that one turn of a loop copies: as many as a core has registers for."""
+"""The words that one turn of a loop copies: as many as a core has registers for. It copies half as
+many float32 as there are registers for floats, if that is more."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,11 @@ def runs_of(source: SSAValue, target: SSAValue) -> list[Run]:
     return found
 
 
-def lower_copy(b: LoopBuilder, op: memref.CopyOp, *, words: bool) -> None:
-    """Build the loops of a copy; `words`: the core loads and stores words at any address."""
+def lower_copy(b: LoopBuilder, op: memref.CopyOp, *, words: bool, registers: int) -> None:
+    """Build the loops of a copy; `words`: the core loads and stores words at any address.
+
+    `registers`: the registers for floats that it has.
+    """
     if 0 in memref_type(op.source).get_shape():
         return
     *outer, last = runs_of(op.source, op.destination) or [Run(1, 1, 1)]
@@ -89,7 +95,7 @@ def lower_copy(b: LoopBuilder, op: memref.CopyOp, *, words: bool) -> None:
                 b.add(start, b.mul(index, step))
                 for start, step in zip(starts, (axis.source, axis.target), strict=True)
             ]
-        copy_run(b, ends, starts, last.extent, words=words)
+        copy_run(b, ends, starts, last.extent, words=words, registers=registers)
 
     for_each(b, [axis.extent for axis in outer], run)
 
@@ -101,6 +107,7 @@ def copy_run(
     extent: int,
     *,
     words: bool,
+    registers: int,
 ) -> None:
     """Copy neighbouring elements of one vector to another, from two elements on."""
     element = memref_type(ends[0]).element_type
@@ -108,6 +115,8 @@ def copy_run(
     size = element_bytes(memref_type(ends[0]))
     each = dsp.WORD_BYTES // size if words else 1
     count = WORDS if words or size >= dsp.WORD_BYTES else 1
+    if element == f32:
+        count = max(count, registers // 2)
     whole = extent // (count * each) * count * each
     (source, target), (first, start) = ends, starts
 

@@ -202,7 +202,8 @@ class LowerToLoopsPass(RefusingPass):
         for layer in layers:
             lower_layer(layer, options_of(layer, options))
         for copy in [each for each in walk_kind(op, memref.CopyOp) if moves_rows(each)]:
-            lower_copy(LoopBuilder(copy), copy, words="dsp" in options.features)
+            words, registers = "dsp" in options.features, options.registers
+            lower_copy(LoopBuilder(copy), copy, words=words, registers=registers)
             copy.detach()
             copy.erase()
         drop_unused(op)

@@ -235,6 +235,10 @@ class Scaling:
             return [saturated(b, word, self.zero_point, self.bounds) for word in words]
         return [finished(b, word, self.zero_point, self.bounds) for word in words]
 
+    def bytes(self, values: Sequence[SSAValue], channels: Sequence[Index]) -> SSAValue:
+        """The results for two integers minus the zero point, from 0 to 255: halves of a word."""
+        return self.b.insert(dsp.ScaleBytesOp(*values, *map(self.scale, channels)), "word").result
+
     def scale(self, channel: Index) -> SSAValue:
         """The scale of a channel."""
         b = self.b

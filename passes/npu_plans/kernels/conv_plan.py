@@ -126,6 +126,20 @@ def interior(axis: Axis, pool: Axis | None) -> Span:
     return Span(first, max(first, min(last + 1, pool.outputs)), pool.outputs)
 
 
+def kernel_rows(rows: Axis) -> tuple[int, int]:
+    """Half-open range of the kernel rows that count in rows of outputs that no padding cuts.
+
+    If there is one row of outputs, those on padding do not count, so padding does not cut it.
+    """
+    return rows.taps(0) if rows.outputs == 1 else (0, rows.kernel)
+
+
+def whole_rows(rows: Axis) -> Span:
+    """Rows of outputs for which all of `kernel_rows` lie on real input."""
+    low, high = kernel_rows(rows)
+    return Span(0, 1, 1) if rows.outputs == 1 and low < high else interior(rows, None)
+
+
 def divisor(count: int, limit: int) -> int:
     """The largest divisor of `count` that is at most `limit` (1 if there is none)."""
     return max(d for d in range(1, max(1, limit) + 1) if count % d == 0) if count else 1

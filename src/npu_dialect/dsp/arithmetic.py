@@ -274,6 +274,31 @@ class ScalePairOp(IRDLOperation):
         super().__init__(operands=[a, b, x, y], result_types=[i64])
 
 
+@irdl_op_definition
+class ScaleBytesOp(WordOp):
+    """As `dsp.scale_pair`, then USAT to 8 bits for each of both, and ORR: two bytes as halves.
+
+    The bottom half of the result is `dsp.usat` of `dsp.round` of the float32 product of a and x,
+    the top half that of b and y. As the bytes are joined at once, they take one register.
+
+    ```mlir
+    %both = dsp.scale_bytes %a, %b by %x, %y : i32
+    ```
+    """
+
+    name = "dsp.scale_bytes"
+
+    a = operand_def(i32)
+    b = operand_def(i32)
+    x = operand_def(f32)
+    y = operand_def(f32)
+
+    assembly_format = "$a `,` $b `by` $x `,` $y attr-dict `:` type($result)"
+
+    def __init__(self, a: SSAValue, b: SSAValue, x: SSAValue, y: SSAValue) -> None:
+        super().__init__(operands=[a, b, x, y], result_types=[i32])
+
+
 class SaturateOp(WordOp, abc.ABC):
     """Saturates a signed word to `bits` bits: the nearest integer in their range."""
 

@@ -41,6 +41,12 @@ def scaled_pair(a: int, b: int, x: np.float32, y: np.float32) -> int:
     return high << 32 | low & 0xFFFFFFFF
 
 
+def scaled_bytes(a: int, b: int, x: np.float32, y: np.float32) -> int:
+    """The nearest integers of a * x and of b * y from 0 to 255, as the halves of a word."""
+    low, high = (rounded(np.float32(number) * scale) for number, scale in ((a, x), (b, y)))
+    return min(max(high, 0), 255) << 16 | min(max(low, 0), 255)
+
+
 def load_word(buffer: Array, index: int) -> int:
     """Four bytes of a vector as a word, the lowest byte first, from an element on.
 
@@ -111,6 +117,13 @@ class DspFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """Two integers times their scales."""
         return (scaled_pair(*args),)
+
+    @impl(dsp.ScaleBytesOp)
+    def run_scale_bytes(
+        self, _: Interpreter, op: dsp.ScaleBytesOp, args: PythonValues
+    ) -> PythonValues:
+        """Two integers times their scales, as bytes."""
+        return (scaled_bytes(*args),)
 
     @impl(dsp.KeepOrderOp)
     def run_keep_order(

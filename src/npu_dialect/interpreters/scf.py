@@ -27,7 +27,14 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npu_dialect import dsp
 from npu_dialect.interpreters.arith import meaning_of
-from npu_dialect.interpreters.dsp import load_pair, load_word, rounded, scaled_pair, store_word
+from npu_dialect.interpreters.dsp import (
+    load_pair,
+    load_word,
+    rounded,
+    scaled_bytes,
+    scaled_pair,
+    store_word,
+)
 from npu_dialect.interpreters.expressions import expression_of
 from npu_dialect.interpreters.memref import (
     check_indices,
@@ -47,6 +54,7 @@ FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     dsp.LoadPairOp: load_pair,
     dsp.StoreWordOp: store_word,
     dsp.RoundOp: rounded,
+    dsp.ScaleBytesOp: scaled_bytes,
     dsp.ScalePairOp: scaled_pair,
 }
 """Ops that are functions of their operands; several results are a tuple."""

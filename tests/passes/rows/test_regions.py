@@ -45,6 +45,18 @@ def behind(before: int) -> Case:
     return Case(network.module())
 
 
+def dilated() -> Case:
+    """A convolution behind another one; some of its rows have taps on padding, two rows apart."""
+    network = Network.start((1, 2, 15, 3), 1)
+    first, second = network.constant(2, 2, 1, 1), network.constant(2, 2, 5, 1)
+    network.add(partial(convolution, first, (0, 0, 0, 0)))
+    pads = (1, 0, 3, 0)
+    network.add(
+        lambda x, out: Conv2dOp(x, second, None, out, strides=(2, 1), pads=pads, dilations=(2, 1))
+    )
+    return Case(network.module())
+
+
 def outside(kernel: int, pads: tuple[int, ...], stride: int) -> Case:
     """Two convolutions, the first of which has windows that lie in the padding only."""
     network = Network.start((1, 2, 5, 3), 1)
@@ -65,6 +77,7 @@ def convolution(weight: SSAValue, pads: tuple[int, ...], x: SSAValue, out: Attri
 @example(case=residual(5), top_rows=True)
 @example(case=outside(2, (2, 0, 3, 0), 1), top_rows=False)
 @example(case=outside(1, (2, 1, 0, 0), 2), top_rows=False)
+@example(case=dilated(), top_rows=False)
 @example(case=behind(1), top_rows=True)
 @example(case=behind(2), top_rows=True)
 def test_every_stop_computes_the_same(case: Case, top_rows: bool) -> None:

@@ -20,7 +20,9 @@ from npu_plans.kernels.conv_plan import (
     choose_unroll,
     divisor,
     interior,
+    kernel_rows,
     plan,
+    whole_rows,
     widest_block,
     window_block,
 )
@@ -131,6 +133,20 @@ def test_blocks_at_the_ends_leave_whole_blocks_between_them() -> None:
     assert choose_ends(Span(1, 15, 16), 4, 4) == Ends((4,), (4,))
     assert choose_ends(Span(0, 8, 8), 4, 4) is None
     assert choose_ends(Span(1, 2, 3), 3, 4) == Ends((3,), ())
+
+
+@settings(max_examples=100)
+@given(AXES)
+def test_padding_does_not_cut_a_single_row(axis: Axis) -> None:
+    """All kernel rows that count lie on real input in the rows without padding."""
+    low, high = kernel_rows(axis)
+    span = whole_rows(axis)
+    if axis.outputs != 1:
+        assert (low, high) == (0, axis.kernel)
+        assert span == interior(axis, None)
+        return
+    assert (low, high) == axis.taps(0)
+    assert span.whole or low == high
 
 
 def test_a_pooling_window_has_as_many_filters_as_fit() -> None:

@@ -53,17 +53,23 @@ func.func @other_layout(%m : memref<1x4x5x8xi8, #npu.sram>, %y : memref<1x4x1x8x
 
 // -----
 
-// Copies of whole buffers are left to the C. Floats are words: four of them in a turn.
+// Copies of whole buffers are left to the C. Floats are words: half as many of them in a turn as
+// there are registers for floats, or four.
 // CHECK-LABEL: func.func @whole
 // CHECK: memref.copy
-// CHECK: scf.for %i = %c0 to %c8 step %c4
-// CHECK-COUNT-4: memref.load
+// CHECK: scf.for %i = %c0 to %c32 step %c16
+// CHECK-COUNT-16: memref.load
+// CHECK-COUNT-16: memref.store
+// CHECK: memref.load {{.*}}[%c32]
 // CHECK-NOT: dsp.
 // CHECK-NOT: memref.copy
 // ELEMENTS-LABEL: func.func @whole
-func.func @whole(%a : memref<64xi8, #npu.sram>, %b : memref<64xi8, #npu.sram>, %c : memref<8x8xf32, #npu.sram>, %d : memref<1x8xf32, #npu.sram>) {
+// ELEMENTS: scf.for %i = %c0 to %c40 step %c4
+// ELEMENTS-COUNT-4: memref.load
+// ELEMENTS-NEXT: memref.store
+func.func @whole(%a : memref<64xi8, #npu.sram>, %b : memref<64xi8, #npu.sram>, %c : memref<8x40xf32, #npu.sram>, %d : memref<1x40xf32, #npu.sram>) {
   "memref.copy"(%a, %b) : (memref<64xi8, #npu.sram>, memref<64xi8, #npu.sram>) -> ()
-  %row = memref.subview %c[2, 0] [1, 8] [1, 1] : memref<8x8xf32, #npu.sram> to memref<1x8xf32, strided<[8, 1], offset: 16>, #npu.sram>
-  "memref.copy"(%row, %d) : (memref<1x8xf32, strided<[8, 1], offset: 16>, #npu.sram>, memref<1x8xf32, #npu.sram>) -> ()
+  %row = memref.subview %c[2, 0] [1, 40] [1, 1] : memref<8x40xf32, #npu.sram> to memref<1x40xf32, strided<[40, 1], offset: 80>, #npu.sram>
+  "memref.copy"(%row, %d) : (memref<1x40xf32, strided<[40, 1], offset: 80>, #npu.sram>, memref<1x40xf32, #npu.sram>) -> ()
   func.return
 }

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Operation
 
 from npu_dialect import dsp
+from npu_passes.emit.c import scaled_words
 from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.integers import Build
 from npu_passes.emit.c.unit import Unit
@@ -173,23 +174,16 @@ return (int32_t)x;""",
 SCALE_PAIR = Helper(
     "int64_t {}(int32_t a, int32_t b, float x, float y)",
     "The nearest integers of a * x, in the low word, and of b * y, in the high word.",
-    """\
-const uint32_t high = (uint32_t)npu_dsp_round((float)b * y);
-return (int64_t)((uint64_t)high << 32 | (uint32_t)npu_dsp_round((float)a * x));""",
-    """\
-uint32_t low, high;
-__asm__("vmov s14, s15, %2, %3\\n\\t"
-        "vcvt.f32.s32 s14, s14\\n\\t"
-        "vcvt.f32.s32 s15, s15\\n\\t"
-        "vmul.f32 s14, s14, %4\\n\\t"
-        "vmul.f32 s15, s15, %5\\n\\t"
-        "vcvtr.s32.f32 s14, s14\\n\\t"
-        "vcvtr.s32.f32 s15, s15\\n\\t"
-        "vmov %0, %1, s14, s15"
-        : "=r"(low), "=r"(high)
-        : "r"(a), "r"(b), "t"(x), "t"(y)
-        : "s14", "s15");
-return (int64_t)((uint64_t)high << 32 | low);""",
+    scaled_words.PAIR_IN_C,
+    scaled_words.PAIR_IN_ASSEMBLY,
+    ROUND.condition,
+)
+
+SCALE_BYTES = Helper(
+    "int32_t {}(int32_t a, int32_t b, float x, float y)",
+    "The nearest integers from 0 to 255 of a * x, in the bottom half, and of b * y, in the top.",
+    scaled_words.BYTES_IN_C,
+    scaled_words.BYTES_IN_ASSEMBLY,
     ROUND.condition,
 )
 
@@ -317,6 +311,7 @@ def helpers() -> Iterator[tuple[str, Helper]]:
     yield "store_word", STORE_WORD
     yield "round", ROUND
     yield "scale_pair", SCALE_PAIR
+    yield "scale_bytes", SCALE_BYTES
     yield "smlad", SMLAD
     yield "smlad_in_place", SMLAD_IN_PLACE
     for halves in dsp.Halves:
@@ -334,6 +329,9 @@ def helpers() -> Iterator[tuple[str, Helper]]:
 HELPERS = {f"npu_dsp_{name}": helper for name, helper in helpers()}
 """Every function by its name."""
 
+CALLS = {"scale_pair": ("round",), "scale_bytes": ("round", "usat8")}
+"""The functions that a function calls in plain C."""
+
 DSP_NAMES = frozenset((*HELPERS, *MACROS))
 """Names that no local variable may have."""
 
@@ -350,8 +348,8 @@ def use_helper(unit: Unit, name: str) -> str:
     helper = HELPERS[full]
     if helper.arm and ARM in helper.condition:
         use_macro(unit, ARM)
-    if helper is SCALE_PAIR:
-        use_helper(unit, "round")
+    for other in CALLS.get(name, ()):
+        use_helper(unit, other)
     unit.headers.update(helper.headers)
     unit.helpers.setdefault(full, helper.text(full))
     return full
@@ -389,6 +387,7 @@ DSP_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(
         dsp.SmlaOp,
         dsp.PackOp,
         dsp.RoundOp,
+        dsp.ScaleBytesOp,
         dsp.ScalePairOp,
         dsp.SsatOp,
         dsp.UsatOp,

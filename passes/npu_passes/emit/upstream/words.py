@@ -52,6 +52,8 @@ Build = Callable[[WordBuilder, Any], SSAValue | tuple[SSAValue, SSAValue] | None
 HALF = 16
 """Bits of a half."""
 
+LARGEST_BYTE = 255
+
 LOW_HALF, HIGH_HALF, EVEN_BYTES = 0xFFFF, -0x10000, 0x00FF00FF
 
 INTEGERS_FROM = float(2**23)
@@ -163,6 +165,16 @@ def scale_pair(b: WordBuilder, op: dsp.ScalePairOp) -> SSAValue:
     return b.binary(arith.OrIOp, low, top)
 
 
+def scale_bytes(b: WordBuilder, op: dsp.ScaleBytesOp) -> SSAValue:
+    """Two integers times their scales, rounded, as bytes in the halves of a word."""
+    words = [
+        nearest(b, b.mulf(b.insert(arith.SIToFPOp(number, f32)).result, scale))
+        for number, scale in ((op.a, op.x), (op.b, op.y))
+    ]
+    low, high = (bounded(b, word, 0, LARGEST_BYTE) for word in words)
+    return b.binary(arith.OrIOp, low, shifted_left(b, high, HALF))
+
+
 def nearest(b: WordBuilder, x: SSAValue) -> SSAValue:
     """The nearest integer of a float32 as VCVTR gives it."""
     zero = b.real(0.0)
@@ -189,8 +201,13 @@ def saturate(b: WordBuilder, op: dsp.SaturateOp) -> SSAValue:
     low, high = (0, 2**bits - 1)
     if isinstance(op, dsp.SsatOp):
         low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    bounded = b.binary(arith.MinSIOp, op.x, b.integer(high))
-    return b.binary(arith.MaxSIOp, bounded, b.integer(low))
+    return bounded(b, op.x, low, high)
+
+
+def bounded(b: WordBuilder, number: SSAValue, low: int, high: int) -> SSAValue:
+    """A word within bounds."""
+    least = b.binary(arith.MinSIOp, number, b.integer(high))
+    return b.binary(arith.MaxSIOp, least, b.integer(low))
 
 
 def parts_of(op: dsp.LoadWordOp | dsp.StoreWordOp) -> tuple[IntegerType, range]:
@@ -244,6 +261,7 @@ BUILD: Mapping[type[Operation], Build] = MappingProxyType(
         dsp.SmlaOp: smla,
         dsp.PackOp: pack,
         dsp.RoundOp: rounded,
+        dsp.ScaleBytesOp: scale_bytes,
         dsp.ScalePairOp: scale_pair,
         dsp.SsatOp: saturate,
         dsp.UsatOp: saturate,

@@ -81,6 +81,8 @@ class DenseKernel:
         groups: Groups = ONE_GROUP,
     ) -> None:
         self.layer, self.grid, self.runs, self.pool = layer, grid, runs, pool
+        # Gaps between pixels, as with groups, take one more register, and so do packed weights.
+        layer.joins_early = grid.pixel == grid.channels and layer.unit.form != "narrow"
         self.b: LoopBuilder = layer.b
         self.rows, self.columns = grid.rows, grid.columns
         self.groups, self.filters = groups, len(layer.weights) // groups.count
@@ -90,6 +92,9 @@ class DenseKernel:
         rows = groups.widened(weights).transpose(0, 2, 3, 1)
         each = (groups.count, self.filters, self.rows.kernel * runs.count, runs.length)
         in_runs = np.ascontiguousarray(rows).reshape(each)
+        self.span, self.interior_rows = (0, self.rows.kernel), interior(self.rows, None)
+        if pool is None:
+            self.span, self.interior_rows = layer.count_rows(self.rows)
         self.mix(in_runs)
         packed = [pack_runs(group, layer.unit.form, layer.unit.order) for group in in_runs]
         self.taps = layer.table("taps", np.concatenate(packed))
@@ -105,13 +110,21 @@ class DenseKernel:
         """
         layer, pool = self.layer, self.pool
         axes = () if pool is None else pool.axes(self.rows.outputs, self.columns.outputs)
-        cut = self.grid.is_padded or any(axis.before or axis.after or axis.ceil for axis in axes)
+        cut = self.cuts or any(axis.before or axis.after or axis.ceil for axis in axes)
         # The unit of 16-bit maps has words of two elements, which need no unpacking at all.
         if cut or type(layer.unit) is not DualUnit or layer.unit.form != "wide":
             return
         if mixes(weights):
             layer.unit = unit = MixedUnit(self.b, self.patch, layer.zero_point)
-            layer.surplus = unit.surplus(weights.reshape(-1, *weights.shape[2:]))
+            low, high = (row * self.runs.count for row in self.span)
+            layer.surplus = unit.surplus(
+                weights[:, :, low:high].reshape(-1, high - low, weights.shape[-1])
+            )
+
+    @property
+    def cuts(self) -> bool:
+        """Whether padding cuts some windows."""
+        return self.grid.cuts_rows or not self.interior_rows.whole
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -145,8 +158,8 @@ class DenseKernel:
             count = self.rows.size * self.columns.size
             visit(self.b, Span(0, 1, 1), Span(0, count, count), PAIR, self.pair, self.inner_point)
         else:
-            spans = interior(self.rows, None), interior(self.columns, None)
-            point = self.point if self.grid.is_padded else self.inner_point
+            spans = self.interior_rows, interior(self.columns, None)
+            point = self.point if self.cuts else self.inner_point
             visit(self.b, *spans, PAIR, self.pair, point)
 
     def first_tap(self, filter: Index) -> Index:
@@ -167,12 +180,12 @@ class DenseKernel:
     def whole(
         self, base: Index, pixels: Sequence[int], first: Index, sums: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Sums over a whole kernel; the first pixel's window starts at byte `base`.
+        """Sums over all kernel rows that count; the first pixel's window starts at byte `base`.
 
         `pixels`: the byte offsets of the windows from there. `first`: the first weight.
         """
-        rows = (0, self.rows.kernel)
-        return self.over_rows(rows, base, pixels, first, sums, less_zero=not self.layer.folds)
+        less_zero = not self.layer.folds
+        return self.over_rows(self.span, base, pixels, first, sums, less_zero=less_zero)
 
     def over_rows(
         self,

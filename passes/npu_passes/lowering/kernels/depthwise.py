@@ -23,11 +23,11 @@ from npu_dialect import dsp
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.unit import DualUnit
-from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit, visit_lines
+from npu_passes.lowering.kernels.walk import visit, visit_blocks
 from npu_passes.support.common import tap_range
 from npu_passes.support.integers import widened, without
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels.conv_plan import interior
+from npu_plans.kernels.conv_plan import Ends, choose_ends, interior
 from npu_plans.kernels.packing import PAIR, QUAD, Format, halves_of, quads_of, words_of
 
 STRAIGHT = 32
@@ -56,21 +56,23 @@ def pack_taps(
 
 @dataclass(frozen=True)
 class Row:
-    """One step of a kernel row: some taps, for `width` neighbouring pixels.
+    """One step of a kernel row for neighbouring pixels, with the taps `low` to `high` of each.
 
     `lanes`: which of the four channels. `less_zero`: subtract the zero point from each byte.
     """
 
-    taps: int
-    width: int
+    spans: Sequence[tuple[int, int]]
     lanes: Sequence[int]
     less_zero: bool
 
     def users(self, grid: Grid) -> dict[int, list[tuple[int, int]]]:
-        """The (pixel, tap) pairs that use each quad of the input, by its byte offset."""
+        """The (pixel, tap) pairs that use each quad of the input, by its distance from tap 0.
+
+        Tap 0 of the first pixel may lie on padding.
+        """
         found: dict[int, list[tuple[int, int]]] = {}
-        for pixel in range(self.width):
-            for tap in range(self.taps):
+        for pixel, span in enumerate(self.spans):
+            for tap in range(*span):
                 place = pixel * grid.pitch + tap * grid.step
                 found.setdefault(place, []).append((pixel, tap))
         return found
@@ -78,19 +80,24 @@ class Row:
 
 @dataclass(frozen=True)
 class Views:
-    """Views of some kernel rows: `patch` of the input, and `taps` of the weights."""
+    """Views of some kernel rows: `patch` of the input from place `origin` on, `taps` of weights."""
 
     patch: SSAValue
+    origin: int
     taps: SSAValue
 
 
 @dataclass(frozen=True)
 class Quad:
-    """Four channels: the first one, that of their outputs, and the number of their kernels."""
+    """Four channels: the first one, that of their outputs, and the number of their kernels.
+
+    `wanted`: those of the four that are computed.
+    """
 
     channel: Index
     output: Index
     taps: Index
+    wanted: Sequence[int] = range(QUAD)
 
 
 class DepthwiseKernel:
@@ -108,15 +115,17 @@ class DepthwiseKernel:
         self.taps = layer.table("taps", pack_taps(weights, layer.unit.form, layer.unit.order))
         self.size = {"wide": 2, "narrow": 1, "bytes": QUAD}[layer.unit.form]
         self.patch = layer.vector(map)
+        self.span, self.interior_rows = layer.count_rows(self.rows)
 
     def build(self) -> None:
         """Build loops over the outputs, and inside them over channels, four at a time."""
-        rows, columns = interior(self.rows, None), interior(self.columns, None)
-        few = border_columns(columns, 1) <= MOST_COLUMNS
-        if few and self.layer.unit.form != "narrow":
-            visit_lines(self.b, rows, columns, self.width, self.line, together=True)
+        rows, columns = self.interior_rows, interior(self.columns, None)
+        ends = Ends((), ()) if columns.whole else choose_ends(columns, self.width, QUAD)
+        if ends is not None and self.layer.unit.form != "narrow":
+            visit_blocks(self.b, rows, columns, self.width, ends, self.line)
             return
-        point = self.point if self.grid.is_padded else self.inner_point
+        padded = self.grid.cuts_rows or not rows.whole
+        point = self.point if padded else self.inner_point
         visit(self.b, rows, columns, PAIR, self.pair, point)
 
     @property
@@ -133,18 +142,21 @@ class DepthwiseKernel:
     def each_quad(self, body: Callable[[Quad], None], *, apart: bool = False) -> None:
         """Build a loop over four channels each, and inside it over the filters of a channel.
 
-        `apart`: if the last four channels overlap others, they have code of their own. Then places
-        grow evenly in the loop, which takes fewer instructions.
+        `apart`: if the last four channels overlap others, they have code of their own, which leaves
+        out the others. Then places grow evenly in the loop, which takes fewer instructions.
         """
         b, channels, count = self.b, self.grid.channels, self.multiplier
         quads, last = len(quads_of(channels)), channels - QUAD
 
         def filters(quad: Index, filter: Index) -> tuple[()]:
             first = b.mul(quad, QUAD)
-            if channels % QUAD and not (apart and isinstance(quad, SSAValue)):
+            wanted: Sequence[int] = range(QUAD)
+            if apart and quad == quads - 1:
+                wanted = range(QUAD - channels % QUAD, QUAD)
+            if channels % QUAD and not (apart and quad != quads - 1):
                 first = b.least(first, last)
             output = b.add(b.mul(first, count), filter)
-            body(Quad(first, output, b.add(b.mul(quad, count), filter)))
+            body(Quad(first, output, b.add(b.mul(quad, count), filter), wanted))
             return ()
 
         def one(quad: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -168,59 +180,82 @@ class DepthwiseKernel:
         """Compute one interior output."""
         self.line(row, True, column, 1)
 
-    def lanes(self, width: int) -> Sequence[Sequence[int]]:
-        """The channels of a quad, in groups whose sums are computed together.
+    def lanes(self, width: int, wanted: Sequence[int] = range(QUAD)) -> list[list[int]]:
+        """The channels of a quad that are `wanted`, in groups whose sums are computed together.
 
         For two pixels, a group is one word of halves, as there are too few registers for both.
         """
-        first, second = self.layer.unit.pairs
+        pairs = [[lane for lane in pair if lane in wanted] for pair in self.layer.unit.pairs]
         if isinstance(self.layer.unit, DualUnit) and width > 1:
-            return first, second
-        return ((*first, *second),)
+            return [pair for pair in pairs if pair]
+        return [[*pairs[0], *pairs[1]]]
+
+    def halves(self, lanes: Sequence[int]) -> list[tuple[int, list[str]]]:
+        """The words of halves that some lanes need: their number, and the half of each lane."""
+        pairs = enumerate(self.layer.unit.pairs)
+        found = [
+            (word, [each for lane, each in zip(pair, ("bb", "tt"), strict=True) if lane in lanes])
+            for word, pair in pairs
+        ]
+        return [each for each in found if each[1]]
 
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
-        """Compute `width` neighbouring outputs of a row that use the same columns of the kernel.
+        """Compute `width` neighbouring outputs of a row; without a known column, no tap is cut.
 
         `inside`: the row is interior, so no kernel row lies on padding.
         """
-        b, step = self.b, self.grid.step
+        b, every = self.b, (0, self.columns.kernel)
         base = self.grid.origin(b, row, column)
-        every = (0, self.columns.kernel)
-        low, high = self.columns.taps(column) if isinstance(column, int) else every
-        rows = (0, self.rows.kernel) if inside else tap_range(b, self.rows, row)
-        whole = inside and (low, high) == every and self.layer.folds
+        spans = [every] * width
+        if isinstance(column, int):
+            spans = [self.columns.taps(column + pixel) for pixel in range(width)]
+        rows = self.span if inside else tap_range(b, self.rows, row)
+        straight = self.straight(inside)
+        whole = inside and all(span == every for span in spans) and self.layer.folds
 
         def one_quad(quad: Quad) -> None:
-            start = b.add(b.add(base, low * step), quad.channel)
+            start = b.add(base, quad.channel)
             halves: list[list[SSAValue]] = []
-            for lanes in self.lanes(width):
-                row_of = Row(high - low, width, lanes, less_zero=not whole)
+            for lanes in self.lanes(width, quad.wanted):
+                row_of = Row(spans, lanes, less_zero=not whole)
 
                 def one_row(
                     ky: Index, sums: Sequence[SSAValue], row_of: Row = row_of
                 ) -> Sequence[SSAValue]:
-                    views = self.views(start, quad.taps, ky, low, row_of, 1)
+                    views = self.views(start, quad.taps, ky, 0, row_of, 1)
                     return self.row(views, 0, row_of, sums)
 
                 outputs = self.outputs(lanes)
                 biases = self.layer.biases(quad.output, outputs, folded=whole)
                 sums: Sequence[SSAValue] = biases * width
-                if low >= high:
+                if not row_of.users(self.grid):
                     pass  # nothing but padding
-                elif inside and self.count <= STRAIGHT:
-                    views = self.views(start, quad.taps, 0, low, row_of, self.rows.kernel)
-                    for ky in range(self.rows.kernel):  # one pointer for all rows
+                elif straight:
+                    views = self.views(start, quad.taps, rows[0], 0, row_of, straight)
+                    for ky in range(straight):  # one pointer for all rows
                         sums = self.row(views, ky, row_of, sums)
                 else:
                     sums = b.loop(*rows, one_row, sums, hint="ky", carry="acc")
-                halves.append(self.finish(sums, quad.output, row, column, lanes))
-            if self.words is not None:
-                for pixel, (even, odd) in enumerate(zip(*halves) if len(halves) > 1 else ()):
-                    word = self.layer.beside(even, odd, 8 * self.lanes(width)[1][0])
-                    place = quad.output, row, b.add(column, pixel)
-                    self.layer.store_word(word, self.words, *place)
+                halves.append(self.finish(sums, quad, row, column, lanes))
+            if self.words is not None and all(halves):
+                step = 8 * self.lanes(width)[1][0]
+                words = [self.layer.beside(even, odd, step) for even, odd in zip(*halves)]
+                self.layer.store_words(words, self.words, quad.output, row, column)
 
-        self.each_quad(one_quad, apart=inside and width > 1)
+        self.each_quad(one_quad, apart=straight > 0 and width > 1)
+
+    def straight(self, inside: bool) -> int:
+        """The number of kernel rows in straight-line code; 0 if there is a loop over them.
+
+        Rows of outputs that padding cuts share code if as many kernel rows are left in each. So the
+        first and the last row of a map do, with a 3x3 kernel and a padding of one.
+        """
+        axis = self.rows
+        low, high = axis.interior()
+        cut = {axis.taps(row) for row in range(axis.outputs) if not low <= row < high}
+        lengths = {end - first for first, end in ({self.span} if inside else cut)}
+        most = STRAIGHT // self.columns.kernel
+        return lengths.pop() if len(lengths) == 1 and max(lengths) <= most else 0
 
     @property
     def words(self) -> SSAValue | None:
@@ -228,19 +263,20 @@ class DepthwiseKernel:
         return self.layer.words if self.multiplier == 1 else None
 
     def finish(
-        self,
-        sums: Sequence[SSAValue],
-        channel: Index,
-        row: Index,
-        column: Index,
-        lanes: Sequence[int],
+        self, sums: Sequence[SSAValue], quad: Quad, row: Index, column: Index, lanes: Sequence[int]
     ) -> list[SSAValue]:
         """Store sums; or, if four bytes are stored as a word, return half of it for each pixel."""
-        if self.words is None or len(lanes) == QUAD:
-            self.layer.put(sums, channel, row, column, self.outputs(lanes))
+        words = self.words if len(quad.wanted) == QUAD else None
+        if words is None:
+            self.layer.put(sums, quad.output, row, column, self.outputs(lanes))
             return []
-        bits = (0, 8 * (lanes[1] - lanes[0]))
-        return [self.layer.joined(pair, channel, lanes, bits) for pair in batched(sums)]
+        parts = [sums[first : first + len(lanes)] for first in range(0, len(sums), len(lanes))]
+        bits = [8 * (lane - lanes[0]) for lane in lanes]
+        found = [self.layer.joined(part, quad.output, lanes, bits) for part in parts]
+        if len(lanes) < QUAD:
+            return found
+        self.layer.store_words(found, words, quad.output, row, column)
+        return []
 
     def point(self, row: Index, column: Index) -> None:
         """Compute one output at any place, with the zero point subtracted from each byte."""
@@ -248,7 +284,7 @@ class DepthwiseKernel:
         base = self.grid.origin(b, row, column)
         rows, columns = tap_range(b, self.rows, row), tap_range(b, self.columns, column)
 
-        row_of = Row(1, 1, lanes, less_zero=True)
+        row_of = Row([(0, 1)], lanes, less_zero=True)
 
         def one_quad(quad: Quad) -> None:
             start = b.add(base, quad.channel)
@@ -271,19 +307,20 @@ class DepthwiseKernel:
     def views(
         self, start: Index, taps: Index, ky: Index, kx: Index, row_of: Row, rows: int
     ) -> Views:
-        """Views of `rows` kernel rows from row `ky` on; their first tap is number `kx`.
+        """Views of `rows` kernel rows from row `ky` on, with their taps counted from `kx` on.
 
         `start` is the place of that tap in the first row of the kernel, `taps` the number of the
         kernels.
         """
-        b, columns = self.b, self.columns.kernel
-        at = b.add(start, b.mul(ky, self.grid.row_step))
-        reach = (rows - 1) * self.grid.row_step + max(row_of.users(self.grid)) + QUAD
+        b, columns, places = self.b, self.columns.kernel, row_of.users(self.grid)
+        origin = min(places)
+        at = b.add(b.add(start, b.mul(ky, self.grid.row_step)), origin)
+        reach = (rows - 1) * self.grid.row_step + max(places) - origin + QUAD
         patch = b.window(self.patch, [at], [reach], [0], "patch")
         number = b.add(b.mul(ky, columns), kx)
         first = b.add(b.mul(taps, self.size * self.count), b.mul(number, self.size))
-        length = ((rows - 1) * columns + row_of.taps) * self.size
-        return Views(patch, b.window(self.taps, [first], [length], [0], "taps"))
+        length = ((rows - 1) * columns + max(high for _, high in row_of.spans)) * self.size
+        return Views(patch, origin, b.window(self.taps, [first], [length], [0], "taps"))
 
     def row(
         self, views: Views, number: int, row_of: Row, sums: Sequence[SSAValue]
@@ -293,14 +330,14 @@ class DepthwiseKernel:
         first = number * self.columns.kernel
         weights: dict[int, list[SSAValue]] = {}
         for place, users in sorted(row_of.users(self.grid).items()):
-            at = number * self.grid.row_step + place
+            at = number * self.grid.row_step + place - views.origin
             values = self.values(views.patch, at, lanes, row_of.less_zero)
             for pixel, tap in users:
                 if tap not in weights:
                     weights[tap] = self.weights(views.taps, first + tap, lanes)
                 part = slice(pixel * len(lanes), (pixel + 1) * len(lanes))
-                found[part] = self.products(values, weights[tap], found[part])
-            if isinstance(self.layer.unit, DualUnit) and row_of.width > 1:
+                found[part] = self.products(values, weights[tap], found[part], lanes)
+            if isinstance(self.layer.unit, DualUnit) and len(row_of.spans) > 1:
                 self.b.insert(dsp.KeepOrderOp())
         return found
 
@@ -310,12 +347,12 @@ class DepthwiseKernel:
         """The input elements of some lanes: as words of two halves, or one by one."""
         b, unit = self.b, self.layer.unit
         if isinstance(unit, DualUnit):
-            word = unit.word(patch, place, unit.half_of(lanes[0]))
-            found = [unit.halves(word, unit.half_of(lanes[0]), less_zero)]
-            for lane in lanes[2::2]:
-                if unit.two_words:
-                    word = unit.word(patch, place, unit.half_of(lane))
-                found.append(unit.halves(word, unit.half_of(lane), less_zero))
+            found: list[SSAValue] = []
+            word: SSAValue | None = None
+            for half, _ in self.halves(lanes):
+                if word is None or unit.two_words:
+                    word = unit.word(patch, place, half)
+                found.append(unit.halves(word, half, less_zero))
             return found
         loaded = [widened(b, b.load(patch, [place + lane], "x"), "x") for lane in lanes]
         return [without(b, x, unit.zero_point) for x in loaded] if less_zero else loaded
@@ -326,25 +363,28 @@ class DepthwiseKernel:
         if isinstance(unit, DualUnit):
             return [
                 weight
-                for lane in lanes[::2]
-                for weight in unit.weights(taps, first, unit.half_of(lane), [0], 1)
+                for half, _ in self.halves(lanes)
+                for weight in unit.weights(taps, first, half, [0], 1)
             ]
         return [widened(b, b.load(taps, [first + lane], "w"), "w") for lane in lanes]
 
     def products(
-        self, values: Sequence[SSAValue], weights: Sequence[SSAValue], sums: Sequence[SSAValue]
+        self,
+        values: Sequence[SSAValue],
+        weights: Sequence[SSAValue],
+        sums: Sequence[SSAValue],
+        lanes: Sequence[int],
     ) -> list[SSAValue]:
         """Add one product to the sum of each lane."""
         b = self.b
         if not isinstance(self.layer.unit, DualUnit):
             return [b.mac(*each) for each in zip(sums, values, weights, strict=True)]
-        return [
-            b.insert(dsp.SmlaOp(value, weight, total, halves), "acc").result
-            for value, weight, pair in zip(values, weights, batched(sums), strict=True)
-            for total, halves in zip(pair, ("bb", "tt"), strict=True)
+        factors = [
+            (value, weight, each)
+            for value, weight, (_, halves) in zip(values, weights, self.halves(lanes), strict=True)
+            for each in halves
         ]
-
-
-def batched(sums: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
-    """The sums in pairs of neighbours."""
-    return [sums[index : index + 2] for index in range(0, len(sums), 2)]
+        return [
+            b.insert(dsp.SmlaOp(value, weight, total, each), "acc").result
+            for total, (value, weight, each) in zip(sums, factors, strict=True)
+        ]

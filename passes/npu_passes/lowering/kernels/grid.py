@@ -100,8 +100,3 @@ class Grid:
     def cuts_rows(self) -> bool:
         """Whether padding cuts kernel rows."""
         return self.columns.interior() != (0, self.columns.outputs)
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether some output has taps on padding."""
-        return self.cuts_rows or self.rows.interior() != (0, self.rows.outputs)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect import dsp
+from npu_dialect.attributes import RUNS
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
@@ -31,8 +32,12 @@ from npu_passes.support.loop_builder import (
     is_gapless,
     memref_type,
 )
+from npu_plans.kernels.conv_plan import Span, interior, kernel_rows, whole_rows
 from npu_plans.kernels.packing import FILTERS, QUAD
 
+HALF_BITS = 16
+KERNEL_AXES = 4
+"""The axes of the weights of a convolution: filters, channels, rows and columns."""
 SIGNS = -(2**31) | 0x00808080
 """The topmost bit of each byte of a word; flipping them adds 128 modulo 256 to each byte."""
 
@@ -87,6 +92,23 @@ class Layer:
         self.words = self.vector(self.out) if self.stores_words else None
         self.surplus: NDArray[np.int64] | None = None
         """What the unit adds to the sum of each filter besides, in windows without padding."""
+        self.joins_early = True
+        """Whether bytes are joined two by two when they are requantised, which saves registers."""
+        self.counted = self.weights
+        """The weights that count in windows that padding does not cut."""
+
+    def count_rows(self, rows: Axis) -> tuple[tuple[int, int], Span]:
+        """Let only the kernel rows count that `kernel_rows` says.
+
+        Returns their range, and the rows of outputs that padding does not cut then. A row that is
+        computed once keeps the shorter code for border rows.
+        """
+        if RUNS.get(self.op) == 1:
+            return (0, rows.kernel), interior(rows, None)
+        low, high = kernel_rows(rows)
+        if self.weights.ndim == KERNEL_AXES:
+            self.counted = self.weights[:, :, low:high]
+        return (low, high), whole_rows(rows)
 
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a buffer of one axis."""
@@ -117,7 +139,7 @@ class Layer:
         """The table of biases minus zero point * sum of weights, for windows without padding."""
         if self.zero_point == 0 and self.surplus is None:
             return self.plain
-        total = self.weights.reshape(len(self.bias), -1).astype(np.int64).sum(axis=1)
+        total = self.counted.reshape(len(self.bias), -1).astype(np.int64).sum(axis=1)
         surplus = 0 if self.surplus is None else self.surplus
         return self.table("starts", wrapped(self.bias - self.zero_point * total - surplus))
 
@@ -176,10 +198,11 @@ class Layer:
                 self.folding.put(sums[first : first + len(lanes)], filter, *at, lanes)
             return
         if self.words is not None and list(lanes) == list(range(QUAD)):
-            for pixel in range(len(sums) // QUAD):
-                four = sums[pixel * QUAD : (pixel + 1) * QUAD]
-                word = self.joined(four, filter, lanes, [8 * lane for lane in lanes])
-                self.store_word(word, self.words, filter, row, b.add(column, pixel))
+            bits = [8 * lane for lane in lanes]
+            fours = [sums[first : first + QUAD] for first in range(0, len(sums), QUAD)]
+            for pixel, four in enumerate(fours):
+                words = [self.joined(four, filter, lanes, bits)]
+                self.store_words(words, self.words, filter, row, b.add(column, pixel))
             return
         places = [divmod(index, len(lanes)) for index in range(len(sums))]
         channels = [b.add(filter, lanes[lane]) for _, lane in places]
@@ -239,17 +262,26 @@ class Layer:
     ) -> SSAValue:
         """Sums of some filters, requantised to 0 .. 255, in one word.
 
-        Each is shifted left by its number of `bits`; the first one must have 0.
+        Each is shifted left by its number of `bits`: the first one by 0, and without a pool one of
+        each two by 16 more than the other.
         """
         b, scaling = self.b, self.epilogue.scaling
         assert scaling is not None
         channels = [b.add(filter, lane) for lane in lanes]
-        if self.op.pool is None:
-            found = scaling.pairs(sums, channels, less_zero=True)
-        else:  # maxima are in the way of registers for two
+        steps, found = bits, list[SSAValue]()
+        if self.op.pool is not None:  # maxima are in the way of registers for two
             found = [scaling.byte(each, channel) for each, channel in zip(sums, channels)]
+        elif self.joins_early:
+            places = {bit: place for place, bit in enumerate(bits)}
+            steps = [bit for bit in sorted(places) if bit < HALF_BITS]
+            for bit in steps:
+                low, high = places[bit], places[bit + HALF_BITS]
+                two = (sums[low], sums[high]), (channels[low], channels[high])
+                found.append(scaling.bytes(*two))
+        else:
+            found = scaling.pairs(sums, channels, less_zero=True)
         word = found[0]
-        for byte, step in zip(found[1:], bits[1:], strict=True):
+        for byte, step in zip(found[1:], steps[1:], strict=True):
             word = self.beside(word, byte, step)
         return word
 
@@ -258,21 +290,31 @@ class Layer:
         moved = self.b.insert(arith.ShLIOp(other, self.b.integer(step))).result
         return self.b.insert(arith.OrIOp(word, moved), "word").result
 
-    def store_word(
-        self, word: SSAValue, words: SSAValue, filter: Index, row: Index, column: Index
+    def store_words(
+        self,
+        words: Sequence[SSAValue],
+        memory: SSAValue,
+        filter: Index,
+        row: Index,
+        column: Index,
     ) -> None:
-        """Store four channels of an output as a word, after adding the zero point to each."""
+        """Store four channels of neighbouring outputs as a word each, with the zero point added.
+
+        The outputs have one view, so a C compiler needs one pointer for all of them.
+        """
         b, scaling = self.b, self.epilogue.scaling
-        if scaling is not None and scaling.zero_point:
-            word = b.insert(arith.XOrIOp(word, b.integer(SIGNS)), "word").result
         pixel, line = pixel_steps(memref_type(self.out)) or (0, 0)
         width = shape_of(self.out)[3]
         if line == pixel * width:
             place = b.mul(b.add(b.mul(row, width), column), pixel)
         else:
             place = b.add(b.mul(row, line), b.mul(column, pixel))
-        at = b.add(place, filter)
-        b.insert(dsp.StoreWordOp(word, words, b.value(at)))
+        reach = (len(words) - 1) * pixel + QUAD
+        view = b.window(memory, [b.add(place, filter)], [reach], [0], "outputs")
+        for index, word in enumerate(words):
+            if scaling is not None and scaling.zero_point:
+                word = b.insert(arith.XOrIOp(word, b.integer(SIGNS)), "word").result
+            b.insert(dsp.StoreWordOp(word, view, b.value(index * pixel)))
 
     def place(self, channel: Index, row: Index, column: Index, flat: bool) -> tuple[Index, ...]:
         """The index of an output in the buffer; `flat`: in its view as [pixels, channels]."""

@@ -73,6 +73,8 @@ class PlanarKernel:
             weights = weights.transpose(0, 2, 3, 1)
             weights = weights.reshape(len(weights), 1, grid.rows.kernel, grid.columns.kernel)
         self.layer, self.grid, self.pool, self.groups = layer, grid, pool, groups
+        # GCC keeps sums that a loop carries in place only if they are requantised one by one.
+        layer.joins_early = grid.channels == 1
         self.filters = len(weights) // groups.count
         self.first_channel: Index = 0
         self.first_filter: Index = 0

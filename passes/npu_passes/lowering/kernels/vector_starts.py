@@ -61,8 +61,11 @@ class Starts:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all windows have the same first values."""
-        alone = len(self.rows.positions) == len(self.columns.positions) == 1
+        """Whether all windows have the same first values, those of a whole kernel."""
+        alone = all(
+            each.positions == [0] and each.axis.taps(0) == (0, each.axis.kernel)
+            for each in (self.rows, self.columns)
+        )
         return alone or self.layer.zero_point == 0
 
     @cached_property

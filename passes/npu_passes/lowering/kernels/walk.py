@@ -16,7 +16,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.conv_plan import Span
+from npu_plans.kernels.conv_plan import Ends, Span
 
 Visit = Callable[[Index, Index], None]
 
@@ -87,24 +87,19 @@ def visit_lines(
     line: Line,
     *,
     once: bool = False,
-    together: bool = False,
 ) -> None:
     """Visit all outputs row by row: `width` interior columns at a time, border columns one by one.
 
-    So are the interior columns that are left, or with `together` these are visited at once. A
-    border column is a known number, so its code can leave out padding. If padding cuts some rows,
-    the code of a row is built twice: for these rows and for the interior ones. With `once`, it is
-    built once, and treats no row as interior.
+    So are the interior columns that are left. A border column is a known number, so its code can
+    leave out padding. If padding cuts some rows, the code of a row is built twice: for these rows
+    and for the interior ones. With `once`, it is built once, and treats no row as interior.
     """
     low, high = (columns.low, columns.high) if not columns.empty else (0, 0)
     even = low + (high - low) // width * width
-    end = high if together else even
 
     def one_row(row: Index, inside: bool) -> tuple[()]:
-        for column in (*range(low), *range(end, columns.total)):
+        for column in (*range(low), *range(even, columns.total)):
             line(row, inside, column, 1)
-        if even < end:
-            line(row, inside, even, end - even)
 
         def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
             line(row, inside, column, width)
@@ -114,6 +109,35 @@ def visit_lines(
         return ()
 
     each_row(b, rows, one_row, once=once)
+
+
+def visit_blocks(
+    b: LoopBuilder, rows: Span, columns: Span, width: int, ends: Ends, line: Line
+) -> None:
+    """Visit all outputs row by row, from left to right, up to `width` columns at a time.
+
+    The columns of the blocks at the ends are known, so their code can leave out padding; so are
+    those of the interior that are left behind its whole blocks. The code of a row is built twice if
+    padding cuts some rows, as in `visit_lines`.
+    """
+    low, high = ends.middle(columns)
+    even = low + (high - low) // width * width
+
+    def one_row(row: Index, inside: bool) -> tuple[()]:
+        def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            line(row, inside, column, width)
+            return ()
+
+        for column, count in Ends.blocks(0, ends.left):
+            line(row, inside, column, count)
+        b.loop(low, even, some, step=width, hint="ox")
+        if even < high:
+            line(row, inside, even, high - even)
+        for column, count in Ends.blocks(high, ends.right):
+            line(row, inside, column, count)
+        return ()
+
+    each_row(b, rows, one_row)
 
 
 def each_row(b: LoopBuilder, rows: Span, one_row: Row, *, once: bool = False) -> None:

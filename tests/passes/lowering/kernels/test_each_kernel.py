@@ -75,6 +75,17 @@ CASES = {
     "depthwise, many taps": Case((4, 7, 8), 4, (6, 6), groups=4),
     "depthwise, six channels": Case((6, 5, 7), 6, (3, 3), (1, 1), ROUND, groups=6),
     "depthwise, two filters a channel": Case((5, 4, 9), 10, (3, 2), (1, 1), ROUND, groups=5),
+    "depthwise, an odd number of channels": Case((7, 5, 8), 7, (3, 3), (1, 1), ROUND, groups=7),
+    "depthwise, a padded row": Case((8, 2, 6), 8, (3, 3), (1, 1), (1, 1, 0, 1), groups=8),
+    "depthwise, all of a row is padding": Case(
+        (4, 2, 6), 4, (2, 3), (1, 1), (2, 1, 0, 1), groups=4
+    ),
+    "a padded row": Case((8, 2, 6), 5, (3, 3), pads=(1, 1, 0, 1)),
+    "a row that is padded below": Case((8, 3, 6), 4, (5, 1), pads=(0, 0, 2, 0)),
+    "a padded row, pooled": Case(
+        (8, 2, 8), 4, (3, 1), pads=(1, 0, 0, 0), pool=PoolAttr.of("max", (1, 2), (1, 2))
+    ),
+    "a row with padding above and below": Case((8, 1, 6), 4, (3, 3), pads=ROUND),
     "groups": Case((8, 4, 5), 10, (3, 3), pads=ROUND, groups=2),
     "groups of two channels": Case((6, 4, 5), 9, (2, 3), (1, 2), ROUND, groups=3),
     "folded into windows": Case(

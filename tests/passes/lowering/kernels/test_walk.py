@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i32
@@ -11,10 +11,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 from npu_dialect.interpreters import run_function
-from npu_passes.lowering.kernels.walk import border_columns, visit, visit_lines
+from npu_passes.lowering.kernels.walk import border_columns, visit, visit_blocks, visit_lines
 from npu_passes.support.integers import add
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.conv_plan import Span
+from npu_plans.kernels.conv_plan import Ends, Span, choose_ends
 
 BLOCK = 100
 """What the visit of a block adds to its outputs. The visit of a single output adds 1."""
@@ -95,3 +95,23 @@ def test_visit_lines(rows: Span, columns: Span, width: int) -> None:
     wanted[rows.low : rows.high] += INSIDE
     np.testing.assert_array_equal(marks.run(), wanted)
     assert len(known) == border_columns(columns, width)
+
+
+@settings(deadline=None, max_examples=60)
+@given(spans(), spans(), st.integers(1, 3))
+@example(Span(0, 1, 1), Span(1, 11, 12), 3)
+def test_visit_blocks(rows: Span, columns: Span, width: int) -> None:
+    """Blocks cover every output once; one with columns of the border knows them."""
+    ends = choose_ends(columns, width, 4)
+    assume(ends is not None or columns.whole)
+    marks = Marks(rows, columns)
+
+    def line(row: Index, inside: bool, column: Index, count: int) -> None:
+        assert 1 <= count <= width
+        assert isinstance(column, int) or count == width
+        marks.mark(row, column, INSIDE if inside else 1, count)
+
+    visit_blocks(marks.b, rows, columns, width, ends or Ends((), ()), line)
+    wanted = np.ones((rows.total, columns.total), np.int32)
+    wanted[rows.low : rows.high] = INSIDE
+    np.testing.assert_array_equal(marks.run(), wanted)
