@@ -23,7 +23,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_passes.analysis.timed_ops import NotTimed, moved_by, task_of
 from npu_passes.analysis.timed_program import read_program
 from npu_passes.overlap.double_buffer import DoubleBufferPass
-from npu_plans.time.program import Loop, Start, Wait, Work
+from npu_plans.time.program import Loop, Rename, Start, Wait, Work
 from npu_plans.time.rates import Rates
 from npu_plans.time.stepping import steps
 
@@ -62,6 +62,8 @@ def read(module: ModuleOp) -> list[tuple[int, ...]]:
                 found.append(())
             case Work():
                 found.append((step.cycles,))
+            case Rename():
+                pass  # a loop hands a transfer on to its next step
             case _:
                 raise AssertionError(step)
     return found

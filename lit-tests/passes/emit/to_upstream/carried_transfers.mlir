@@ -1,5 +1,6 @@
 // RUN: npu-opt %s -p npu-to-upstream | filecheck %s
 // RUN: npu-opt %s --verify-diagnostics -p "npu-to-upstream{transfers=memref sram-space=1}" | filecheck %s --check-prefix=MEMREF
+// UPSTREAM: npu-to-upstream
 
 // A loop carries the number that the function has returned. Upstream's own transfers have none.
 // CHECK: [[T:%.*]] = func.call @npu_transfer_read_1d_f32
