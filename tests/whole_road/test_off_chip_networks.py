@@ -27,7 +27,7 @@ from npu_dialect.interpreters import Counters
 from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.compiling.driver import Compiled, Job, compile_model
 
-NEEDED = re.compile(r"needs (\d+) bytes of SRAM at least")
+NEEDED = re.compile(r"needs (\d+) bytes (?:of SRAM at least|on chip)")
 
 
 def machine_text(random: Random, sram_bytes: int) -> str:
