@@ -238,7 +238,8 @@ class RegionRows:
         if TOP_ROWS.is_on(self.op):
             if case.above:
                 place = found.place_of_first(result.step(case.rows.start))
-            return rows_of(b, self.rings[value], place, read.reach - case.above, "window")
+            count = read.reach - case.above - case.below
+            return rows_of(b, self.rings[value], place, count, "window")
         if value is not layer.inputs[0]:
             return rows_of(b, self.rings[value], place, read.reach, "window")
         count = read.reach - case.above - case.below

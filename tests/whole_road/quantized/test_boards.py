@@ -68,10 +68,10 @@ FULL = (
     Plan("fe310", "resnet8", "rows", arena=14336),
     Plan("fe310", "resnet8", "default", streamed=True, arena=14340),
     Plan("fe310", "resnet8", "rows", streamed=True, arena=14340),
-    Plan("fe310", "ds_cnn", "default", arena=8640),
-    Plan("fe310", "ds_cnn", "rows", arena=8640),
-    Plan("fe310", "ds_cnn", "default", streamed=True, arena=8644),
-    Plan("fe310", "ds_cnn", "rows", streamed=True, arena=8644),
+    Plan("fe310", "ds_cnn", "default", arena=8448),
+    Plan("fe310", "ds_cnn", "rows", arena=8448),
+    Plan("fe310", "ds_cnn", "default", streamed=True, arena=8452),
+    Plan("fe310", "ds_cnn", "rows", streamed=True, arena=8452),
     Plan("fe310", "mobilenet_v1", "rows", streamed=True, arena=13588),
     *(
         Plan("cortex-m4", network, pipeline, streamed)
