@@ -235,15 +235,15 @@ class RegionRows:
             return target
         found, result = self.maps[value], self.maps[layer.output]
         place = place_in_ring(read, found.time, result.time, found.ring)
-        if TOP_ROWS.is_on(self.op):
-            if case.above:
-                place = found.place_of_first(result.step(case.rows.start))
-            count = read.reach - case.above - case.below
-            return rows_of(b, self.rings[value], place, count, "window")
-        if value is not layer.inputs[0]:
+        top_rows = TOP_ROWS.is_on(self.op)
+        if not top_rows and value is not layer.inputs[0]:
             return rows_of(b, self.rings[value], place, read.reach, "window")
+        if not top_rows:
+            place += case.above
+        elif case.above:
+            place = found.place_of_first(result.step(case.rows.start))
         count = read.reach - case.above - case.below
-        return rows_of(b, self.rings[value], place + case.above, count, "window")
+        return rows_of(b, self.rings[value], place, count, "window")
 
     def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""
