@@ -242,8 +242,8 @@ class RegionRows:
             place += case.above
         elif case.above:
             place = found.place_of_first(result.step(case.rows.start))
-        count = read.reach - case.above - case.below
-        return rows_of(b, self.rings[value], place, count, "window")
+        left = read.reach - case.above - case.below
+        return rows_of(b, self.rings[value], place, left, "window")
 
     def side(self, layer: LayerOp, value: SSAValue, row: Index) -> SSAValue:
         """A parameter, or what a layer needs of a map from outside of the region."""
