@@ -329,7 +329,7 @@ DOUBLE_BUFFERED = Key(
     (Place.LOOP,),
     UNIT,
     "the transfers of the loop overlap with its computation",
-    writers="npu-double-buffer",
+    writers="npu-double-buffer, npu-overlap-rows",
     readers="people",
     absent="they do not overlap",
 )
@@ -338,7 +338,7 @@ NOT_DOUBLE_BUFFERED = Key(
     (Place.LOOP,),
     TEXT,
     "why the transfers of the loop do not overlap with its computation",
-    writers="npu-double-buffer",
+    writers="npu-double-buffer, npu-overlap-rows",
     readers="people",
     absent="they overlap, or no overlap was requested",
 )

@@ -133,7 +133,7 @@ class RegionExpansion(RegionRows):
         """
         if first and not steps:
             self.start(0)
-        size = 1 if len(steps) <= MOST_APART else max(1, len(steps))
+        size = 1 if len(steps) <= MOST_APART else len(steps)
         for place in range(0, len(steps), size):
             self.loop(steps[place : place + size], first=first and not place)
 

@@ -146,7 +146,7 @@ class Overlapping:
         for each in rounds.loads:
             self.move(each, self.at(0), wait=True)
         if rounds.stores:
-            self.round(self.at(0), 1, store=False, load=last > 0)
+            self.round(self.at(0), 1, store=False)
         made: list[Operation] = []
 
         def body(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -160,7 +160,7 @@ class Overlapping:
         for loop in made:
             loop.attributes.update(rounds.loop.attributes)
             DOUBLE_BUFFERED.set(loop, True)
-        if rounds.loads and last >= start:
+        if rounds.loads:
             self.round(self.at(last), 1, load=False)
         for each in rounds.stores:
             self.move(each, self.at(last), wait=True)

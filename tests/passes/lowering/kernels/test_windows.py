@@ -6,25 +6,19 @@ from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from helpers.c_harness import run_c, write_files
 from helpers.depthwise import Shape, network
-from helpers.emulated import require
 from helpers.kernel_roads import DSP, VECTORS, lowered
 from helpers.pipeline import context, run_passes
+from helpers.vector_depthwise import check_core, check_host, check_loops
 from npu_dialect.attributes import BY_CHANNEL
-from npu_dialect.interpreters import run_function
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.walking import walk_kind
-from npu_passes.emit.c import emit
 from npu_plans.kernels.window_plan import WindowPlan
-from npu_tools.compiling.check import random_inputs
-from npu_tools.verifying.emulators import Interface, run_on
 
 SHAPES = st.builds(
     Shape,
@@ -63,12 +57,7 @@ def pays(shape: Shape) -> bool:
 @settings(deadline=None, max_examples=30)
 @given(SHAPES.filter(lambda shape: shape.input[2] + shape.pads[0] + shape.pads[2] > 2).filter(pays))
 def test_windows_give_the_bits_of_the_layer(shape: Shape) -> None:
-    module, layers = on_buffers(shape)
-    inputs = random_inputs(module, 5)
-    (wanted,) = run_function(module, None, inputs)
-    loops = lowered(layers, VECTORS)
-    assert "mve.push_bytes" in str(loops)
-    np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
+    assert "mve.push_bytes" in check_loops(*on_buffers(shape))
 
 
 PLAIN = Shape((1, 5, 12, 13), 1, (3, 3), (2, 2), (1, 1, 1, 1), 1, False, -128, 1, False, -128)
@@ -86,28 +75,14 @@ IN_C = {
 @pytest.mark.parametrize("name", ["two rows", pytest.param("two images", marks=pytest.mark.slow)])
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
-    module, layers = on_buffers(IN_C[name])
-    inputs = random_inputs(module, 6)
-    (wanted,) = run_function(module, None, inputs)
-    files = emit(lowered(layers, VECTORS))
-    found = run_c(files, "f", inputs, [wanted.shape], output_types=["int8"])
-    np.testing.assert_array_equal(found[0], wanted)
+    check_host(*on_buffers(IN_C[name]))
 
 
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
 @pytest.mark.parametrize("name", IN_C)
 def test_helium(name: str, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55."""
-    machine = require(VECTORS.machine)
-    module, layers = on_buffers(IN_C[name])
-    inputs = random_inputs(module, 6)
-    (wanted,) = run_function(module, None, inputs)
-    write_files(tmp_path, emit(lowered(layers, VECTORS)), "f")
-    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
-    case = dict(zip(names, inputs, strict=True))
-    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=[level]).runs
-    (found,) = run.outputs.values()
-    np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)
+    check_core(*on_buffers(IN_C[name]), level, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -123,12 +98,7 @@ def test_helium(name: str, level: str, tmp_path: Path) -> None:
     ],
 )
 def test_layers_that_do_not_fit_get_another_kernel(shape: Shape) -> None:
-    module, layers = on_buffers(shape)
-    inputs = random_inputs(module, 5)
-    (wanted,) = run_function(module, None, inputs)
-    loops = lowered(layers, VECTORS)
-    assert "mve.push_bytes" not in str(loops)
-    np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
+    assert "mve.push_bytes" not in check_loops(*on_buffers(shape))
 
 
 def test_rows_come_first_unless_the_layer_may_compute_by_channel() -> None:
