@@ -37,6 +37,16 @@ FARTHEST = 1 << 16
 """The distance of bytes that are gathered or stored together is below this."""
 
 
+def holds_windows(axis: Axis) -> bool:
+    """Whether patches hold the windows of an axis, and each of these has taps on the map."""
+    return (
+        axis.kernel <= TAPS
+        and (axis.dilation == 1 or axis.kernel == 1)
+        and max(axis.before, axis.after) < axis.kernel
+        and min(axis.size, axis.outputs) > 0
+    )
+
+
 @dataclass(frozen=True)
 class PatchPlan:
     """Where the columns of a channel lie in a working memory; `rows` and `columns` are the axes."""
@@ -48,11 +58,7 @@ class PatchPlan:
     def fits(rows: Axis, columns: Axis) -> bool:
         """Whether patches hold the windows, which move by one and have taps on the map."""
         return all(
-            axis.kernel <= TAPS
-            and (axis.stride == 1 or axis.outputs == 1)
-            and (axis.dilation == 1 or axis.kernel == 1)
-            and max(axis.before, axis.after) < axis.kernel
-            and min(axis.size, axis.outputs) > 0
+            holds_windows(axis) and (axis.stride == 1 or axis.outputs == 1)
             for axis in (rows, columns)
         )
 

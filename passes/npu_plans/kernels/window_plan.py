@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npu_dialect.windows import Axis
+from npu_plans.kernels.patch_plan import TAPS, holds_windows
 
-TAPS = 3
-"""The most taps of a kernel along an axis, and the rows of a patch."""
 COLUMNS = 5
 """The columns of a patch."""
 BYTES = 16
@@ -112,13 +111,7 @@ class WindowPlan:
     @staticmethod
     def fits(rows: Axis, columns: Axis) -> bool:
         """Whether patches hold the windows, and each of these has taps on the map."""
-        return all(
-            axis.kernel <= TAPS
-            and (axis.dilation == 1 or axis.kernel == 1)
-            and max(axis.before, axis.after) < axis.kernel
-            and min(axis.size, axis.outputs) > 0
-            for axis in (rows, columns)
-        )
+        return holds_windows(rows) and holds_windows(columns)
 
     @property
     def pays(self) -> bool:
