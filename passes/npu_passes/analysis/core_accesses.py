@@ -19,6 +19,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import MemoryAllocEffect
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.dma import StartOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, element_bytes, is_buffer_type, map_type, shape_of
 from npu_passes.analysis.views import aliases_of, is_view
@@ -81,6 +82,8 @@ def accesses_once(op: Operation) -> Iterator[tuple[SSAValue, Accesses]]:
             yield op.memref, Accesses(read=element_bytes(map_type(op.memref)))
         case memref.StoreOp() | affine.StoreOp():
             yield op.memref, Accesses(written=element_bytes(map_type(op.memref)))
+        case StartOp() | memref.DmaStartOp():
+            return  # an engine moves the data, not the core
         case _ if not op.regions:
             for value in (each for each in op.operands if is_buffer_type(each.type)):
                 size = bytes_of(map_type(value))

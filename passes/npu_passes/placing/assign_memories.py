@@ -11,7 +11,8 @@ becomes
 
 The buffers that the core reads and writes most lie in the memory that is fastest for them, as far
 as there is room at every point of the program: `npu_plans/memories`. A buffer that is in the space
-of a memory already stays there.
+of a memory already stays there. A buffer that a transfer moves (`dma.start`, `memref.dma_start`)
+lies in a memory that DMA engines reach.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from fractions import Fraction
 from typing import Literal
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output
+from npu_dialect.dma import StartOp
 from npu_dialect.kept_attributes import KEPT_IN
 from npu_dialect.machine import Machine
 from npu_dialect.memories import Memory
@@ -37,7 +40,7 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.core_accesses import Accesses, accesses_of
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, in_space, on_chip_spaces, on_chip_values
-from npu_passes.analysis.views import aliases_of
+from npu_passes.analysis.views import aliases_of, uses_of
 from npu_passes.placing.constant_costs import ReadConstant, read_constants, with_constants
 from npu_passes.placing.messages import columns, name_of, place_of, shape_text
 from npu_passes.support.refuse import DoesNotFit, RefusingPass, refuse
@@ -179,7 +182,8 @@ def reject_homeless(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machi
             refuse(
                 lifetimes.function,
                 f"expected a memory of {machine.name} in which {name!r} may lie, got none: see the "
-                "option ports, and memories that buffers are in already",
+                "option ports, memories that buffers are in already, and buffers that transfers "
+                "move, which need a memory with dma = true",
             )
 
 
@@ -237,8 +241,15 @@ def cost(value: SSAValue, accesses: Accesses, memory: Memory, ports: str) -> Fra
             return None
     elif ports == "dma" and (is_input(marks) or is_output(marks)) and not memory.dma:
         return None
+    if not memory.dma and is_transferred(value):
+        return None
     reads = accesses.read / memory.read_bytes_per_cycle
     return reads + accesses.written / memory.write_bytes_per_cycle
+
+
+def is_transferred(value: SSAValue) -> bool:
+    """Whether a transfer reads or writes a buffer, or a view of it."""
+    return any(isinstance(use.operation, StartOp | memref.DmaStartOp) for use in uses_of(value))
 
 
 def units_of(values: Sequence[SSAValue]) -> tuple[tuple[int, ...], ...]:

@@ -21,3 +21,20 @@ builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : 
   }
 }
 // CHECK: expected a memory of board in which 'x' may lie, got none
+
+// -----
+
+// A buffer that a transfer moves lies in a memory already, which no engine reaches.
+builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : i64, memory = [
+    {name = "tcm", bytes = 512 : i64, read_bytes_per_cycle = 8 : i64, dma = false},
+    {name = "axi", bytes = 512 : i64, read_bytes_per_cycle = 1 : i64}]}>} {
+  func.func @h(%far: memref<4xf32, #npu.dram>) {
+    %near = sram.alloc : memref<4xf32, #npu.memory<"tcm">>
+    %other = sram.alloc : memref<4xf32, #npu.sram>
+    %t = dma.start %far to %near channel 0 : memref<4xf32, #npu.dram> to memref<4xf32, #npu.memory<"tcm">>
+    dma.wait %t
+    func.return
+  }
+}
+// CHECK: npu-assign-memories: expected a memory of board in which 'near' may lie, got none:
+// CHECK-SAME: buffers that transfers move, which need a memory with dma = true
