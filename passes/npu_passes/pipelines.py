@@ -110,6 +110,7 @@ def off_chip(
         blocks,
         "npu-overlap-rows",
         "npu-double-buffer",
+        "npu-assign-memories",
         "npu-assign-sram-offsets{strategy=greedy}",
         "npu-prefetch",
         "npu-split-layers",

@@ -200,7 +200,7 @@ class Machine:
                     f"got {getattr(self, key)}"
                 )
         if self.dma_channels:
-            reject_unreached(self.memory)
+            reject_unreached(self.memory, pl330=bool(self.dma_fifo_bytes))
         if self.working_memory not in WORKING_MEMORY:
             raise MachineError(
                 f"expected working_memory to be {' or '.join(WORKING_MEMORY)}, "
@@ -212,6 +212,23 @@ class Machine:
         """The memories for buffers if the machine has several; empty if it has one."""
         writable = tuple(each for each in self.memory if not each.read_only)
         return writable if len(writable) > 1 else ()
+
+    @property
+    def planned(self) -> Memory | None:
+        """The one of several memories that maps and tiles are planned for beside a DMA engine.
+
+        It is the largest one that the engine reaches, the first one of several, so that a plan that
+        fits has a place for each buffer. None if there is one memory, or no DMA engine.
+        """
+        reached = [each for each in self.memories if each.dma]
+        if not self.dma_channels or not reached:
+            return None
+        return max(reached, key=lambda each: each.bytes)
+
+    @property
+    def planned_bytes(self) -> int:
+        """The bytes on chip that maps and tiles are planned for."""
+        return self.sram_bytes if self.planned is None else self.planned.bytes
 
     @property
     def stored(self) -> Memory | None:

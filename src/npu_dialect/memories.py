@@ -141,23 +141,26 @@ def memories_of(value: object) -> tuple[Memory, ...]:
     return found
 
 
-def reject_unreached(memories: Iterable[Memory]) -> None:
-    """Check the memories of a machine whose DMA engine moves all maps on chip.
+def reject_unreached(memories: Iterable[Memory], *, pl330: bool = False) -> None:
+    """Check the memories of a machine whose DMA engine moves maps on chip.
 
-    Raises: MachineError unless there is at most one for maps, and the engine reaches it.
+    `pl330`: the engine runs microcode, which has one arena.
+
+    Raises: MachineError if there are memories for maps and the engine reaches none of them, or if
+        there are several beside a PL-330.
     """
     writable = [each for each in memories if not each.read_only]
-    if len(writable) > 1:
+    names = ", ".join(each.name for each in writable)
+    if pl330 and len(writable) > 1:
         raise MachineError(
-            "expected one memory that is not read_only on a machine with dma_channels, got "
-            + ", ".join(each.name for each in writable)
+            "expected one memory that is not read_only on a machine with a PL-330 "
+            f"(dma_fifo_bytes), got {names}"
         )
-    for each in writable:
-        if not each.dma:
-            raise MachineError(
-                f"memory {each.name!r}: expected dma = true on a machine with dma_channels, as "
-                "its DMA engine moves maps there"
-            )
+    if writable and not any(each.dma for each in writable):
+        raise MachineError(
+            "expected a memory with dma = true on a machine with dma_channels, as its DMA engine "
+            f"moves maps there, got {names} without"
+        )
 
 
 def total(memories: Iterable[Memory], *, read_only: bool) -> int:

@@ -84,3 +84,38 @@ def test_shipped_boards_have_their_memories() -> None:
         "rp2350": [520, 8192],
         "stm32h743": [128, 512, 288],
     }
+
+
+ENGINE = "dma_channels = 2\n"
+
+
+def test_a_dma_engine_plans_for_the_largest_memory_that_it_reaches(tmp_path: Path) -> None:
+    plain = load(tmp_path, TABLES)
+    assert (plain.planned, plain.planned_bytes) == (None, 1024 + 4096)
+    machine = load(tmp_path, ENGINE + TABLES)
+    assert machine.planned == machine.memories[1]
+    assert machine.planned_bytes == 4096
+    both = load(tmp_path, ENGINE + TABLES.replace("dma = false", "").replace("4096", "1024"))
+    assert both.planned == both.memories[0]
+    one = load(tmp_path, ENGINE + TABLES.replace("dma = false", "read_only = true"))
+    assert (one.planned, one.planned_bytes) == (None, 4096)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            ENGINE + TABLES.replace('"psram"', '"psram"\ndma = false'),
+            "expected a memory with dma = true on a machine with dma_channels, as its DMA engine "
+            "moves maps there, got dtcm, psram without",
+        ),
+        (
+            ENGINE + "dma_fifo_bytes = 512\n" + TABLES,
+            r"expected one memory that is not read_only on a machine with a PL-330 "
+            r"\(dma_fifo_bytes\), got dtcm, psram",
+        ),
+    ],
+)
+def test_memories_that_an_engine_cannot_use(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match=message):
+        load(tmp_path, text)

@@ -70,11 +70,11 @@ builtin.module attributes {npu.target = #npu.target<"m", {memory = [{name = "a",
 
 // -----
 
-builtin.module attributes {npu.target = #npu.target<"m", {flash_bytes = 0 : i64, dma_channels = 1 : i64, memory = [{name = "a", bytes = 8 : i64, read_bytes_per_cycle = 1 : i64}, {name = "b", bytes = 8 : i64, read_bytes_per_cycle = 1 : i64}]}>} {}
-// CHECK: expected one memory that is not read_only on a machine with dma_channels, got a, b
+builtin.module attributes {npu.target = #npu.target<"m", {flash_bytes = 0 : i64, dma_channels = 1 : i64, dma_fifo_bytes = 512 : i64, memory = [{name = "a", bytes = 8 : i64, read_bytes_per_cycle = 1 : i64}, {name = "b", bytes = 8 : i64, read_bytes_per_cycle = 1 : i64}]}>} {}
+// CHECK: expected one memory that is not read_only on a machine with a PL-330 (dma_fifo_bytes), got a, b
 
 // -----
 
 builtin.module attributes {npu.target = #npu.target<"m", {flash_bytes = 0 : i64, dma_channels = 1 : i64, memory = [
     {name = "tcm", bytes = 64 : i64, read_bytes_per_cycle = 1 : i64, dma = false}]}>} {}
-// CHECK: memory 'tcm': expected dma = true on a machine with dma_channels, as its DMA engine moves maps there
+// CHECK: expected a memory with dma = true on a machine with dma_channels, as its DMA engine moves maps there, got tcm without

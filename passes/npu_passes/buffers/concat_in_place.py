@@ -93,7 +93,7 @@ class ConcatInPlacePass(RefusingPass):
                 continue
             if space_of(concat.destination) == DramSpace():
                 alloc = AllocOp(on_chip_type(concat.destination, spaces))
-                if machine and size_of(alloc, alloc.buffer.type) > machine.sram_bytes:
+                if machine and size_of(alloc, alloc.buffer.type) > machine.planned_bytes:
                     continue
                 concat = staged(concat, alloc)
             if (plan := plan_concat(concat)) is not None:

@@ -59,7 +59,7 @@ class OrderLayersPass(RefusingPass):
         if self.budget < 0:
             refuse(op, f"expected a budget of 0 steps or more, got {self.budget}")
         machine = machine_of(op)
-        fits = machine.sram_bytes if machine is not None and self.when == "fits" else None
+        fits = machine.planned_bytes if machine is not None and self.when == "fits" else None
         spaces = Spaces.of_module(op)
         for function in [each for each in op.walk() if isinstance(each, func.FuncOp)]:
             program = read_layers(function, spaces)
@@ -73,7 +73,7 @@ class OrderLayersPass(RefusingPass):
 def is_needed(program: LayerProgram, machine: Machine | None) -> bool:
     """Whether the maps do not fit on the chip of a machine in the given order."""
     given = range(len(program.units))
-    return machine is not None and program.graph.peak(given) > machine.sram_bytes
+    return machine is not None and program.graph.peak(given) > machine.planned_bytes
 
 
 def rewrite(function: func.FuncOp, program: LayerProgram, found: Ordered) -> None:

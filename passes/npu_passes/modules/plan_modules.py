@@ -150,7 +150,7 @@ def plan_program(program: ModuleOp, options: PlanModulesPass) -> ProgramPlan:
         follows = bool(steps) and module.input == steps[-1].module.result
         ops.append(op)
         steps.append(ChainedModule(module, plan, follows))
-    sram = Sram(machine.sram_bytes if options.places else 0, machine.alignment)
+    sram = Sram(machine.planned_bytes if options.places else 0, machine.alignment)
     regions = [each for chain in chains(steps) for each in chain_regions(chain, sram)]
     planned = (
         Planned(op, step.module, step.plan, places)
@@ -168,10 +168,14 @@ def plan_of(
     """
     module = reader.module(op)
     try:
-        return module, plan_module(module, machine.sram_bytes, options.policy, options.granularity)
+        return module, plan_module(
+            module, machine.planned_bytes, options.policy, options.granularity
+        )
     except Misfit:
         frugal = reader.frugal().module(op)
-        return frugal, plan_module(frugal, machine.sram_bytes, options.policy, options.granularity)
+        return frugal, plan_module(
+            frugal, machine.planned_bytes, options.policy, options.granularity
+        )
 
 
 def clear(op: BranchedModuleOp) -> None:

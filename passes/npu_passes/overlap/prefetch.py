@@ -26,7 +26,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from npu_dialect.attributes import ARENA
+from npu_dialect.arenas import arenas_of, grow_arenas, memory_of_type
 from npu_dialect.dma import StartOp
 from npu_dialect.machine import Machine
 from npu_dialect.target import machine_of
@@ -57,7 +57,7 @@ class PrefetchPass(RefusingPass):
 def prefetch(function: Operation, machine: Machine) -> None:
     """Reorder the blocks of a function, inner ones first: they fill the memory of outer ones."""
     numbering = Numbering(function, tuple(function.walk()))
-    placed = placed_in(function, numbering, machine.alignment)
+    placed = placed_in(function, numbering, machine)
     pace = Pace.of(function, machine)
     for block in blocks_with_transfers(function) if placed else ():
         order = ordered(read_block(block, numbering, placed, pace), machine.sram_bytes)
@@ -66,11 +66,13 @@ def prefetch(function: Operation, machine: Machine) -> None:
         own = (each for each in placed if each.home is block)
         for each, offset in zip(own, order.offsets, strict=True):
             each.offset = offset
+    ends = dict(arenas_of(function))
     for each in placed:
-        write_offset(each.value, each.offset)
+        offset, name = each.offset - each.room[0], memory_of_type(each.value.type)
+        write_offset(each.value, offset)
+        ends[name] = max(ends.get(name, 0), offset + each.size)
     if placed:
-        ends = (each.offset + each.size for each in placed)
-        ARENA.set(function, max(ARENA.get(function) or 0, *ends))
+        grow_arenas(function, ends)
 
 
 def blocks_with_transfers(op: Operation) -> Iterator[Block]:

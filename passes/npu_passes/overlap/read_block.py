@@ -15,14 +15,22 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, get_effects
 
+from npu_dialect.arenas import memory_of_space
 from npu_dialect.computing import is_computed_on_buffers
 from npu_dialect.dma import ReadsOp, StartOp, WaitOp, WritesOp
-from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.machine import Machine
+from npu_dialect.memories import SINGLE
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.accesses import accesses
 from npu_passes.analysis.boxes import box_of
 from npu_passes.analysis.lifetimes import Numbering, escapes
-from npu_passes.analysis.on_chip import alignment_of, on_chip_values, pin_of, size_of
+from npu_passes.analysis.on_chip import (
+    alignment_of,
+    on_chip_spaces,
+    on_chip_values,
+    pin_of,
+    size_of,
+)
 from npu_passes.analysis.timed_ops import is_free
 from npu_passes.analysis.tokens import starts_of
 from npu_passes.analysis.views import aliases_of, is_view, key_of
@@ -38,13 +46,17 @@ KNOWN = (
 )
 """Ops of which is known what they touch, or that touch what the ops in them do."""
 
+ALIGNED = 2**32
+"""Where one of several memories may begin, in bytes: a multiple of every alignment of a buffer."""
+
 
 @dataclass
 class Placed:
     """A buffer on chip: its value, the block that allocates it, its place, and the ops that use it.
 
     `offset`, `size` and `alignment` are in bytes. It lives from program point `first` to `last`,
-    both included; a loop around a use counts as a whole.
+    both included; a loop around a use counts as a whole. `room`: the memory that it lies in.
+    Several memories lie one behind the other; `offset` counts from the beginning of the first.
     """
 
     value: SSAValue
@@ -55,6 +67,7 @@ class Placed:
     users: tuple[Operation, ...]
     first: int
     last: int
+    room: Span
 
     @property
     def span(self) -> Span:
@@ -62,26 +75,45 @@ class Placed:
         return self.offset, self.offset + self.size
 
 
-def placed_in(function: Operation, numbering: Numbering, alignment: int) -> tuple[Placed, ...]:
-    """The buffers on chip of a function; none of them if one has no offset, or if blocks branch.
-
-    `alignment`: that of all buffers, in bytes, at least.
-    """
+def placed_in(function: Operation, numbering: Numbering, machine: Machine) -> tuple[Placed, ...]:
+    """The buffers on chip of a function; none of them if one has no offset, or if blocks branch."""
     if numbering.branches:
         return ()
+    rooms = rooms_of(machine)
     found: list[Placed] = []
-    for value in on_chip_values(function, SramSpace()):
-        op = value.owner if isinstance(value.owner, Operation) else function
-        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        offset = pin_of(function, op, value)
-        if offset is None or home is None:
+    for space in on_chip_spaces(function):
+        if memory_of_space(space) not in rooms:
             return ()
-        size, own = size_of(op, value.type), alignment_of(op, value.type)
-        aliases = aliases_of(value)
-        users = tuple(use.operation for alias in aliases for use in alias.uses)
-        life = numbering.lifetime(value, aliases)
-        found.append(Placed(value, home, offset, size, max(alignment, own), users, *life))
+        room, alignment = rooms[memory_of_space(space)]
+        for value in on_chip_values(function, space):
+            op = value.owner if isinstance(value.owner, Operation) else function
+            home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+            offset = pin_of(function, op, value)
+            if offset is None or home is None:
+                return ()
+            size, own = size_of(op, value.type), alignment_of(op, value.type)
+            aliases = aliases_of(value)
+            users = tuple(use.operation for alias in aliases for use in alias.uses)
+            life = numbering.lifetime(value, aliases)
+            least = max(alignment, own)
+            found.append(Placed(value, home, room[0] + offset, size, least, users, *life, room))
     return tuple(found)
+
+
+def rooms_of(machine: Machine) -> dict[str, tuple[Span, int]]:
+    """Each memory by its name: its first byte and the end, and the alignment of buffers in it.
+
+    One of several memories begins behind the one before, at a multiple of `ALIGNED`.
+    """
+    if not machine.memories:
+        return {SINGLE: ((0, machine.sram_bytes), machine.alignment)}
+    found: dict[str, tuple[Span, int]] = {}
+    first = 0
+    for each in machine.memories:
+        alignment = max(each.alignment, machine.alignment)
+        found[each.name] = ((first, first + each.bytes), alignment)
+        first += -(-each.bytes // ALIGNED) * ALIGNED
+    return found
 
 
 def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pace: Pace) -> Plan:
@@ -104,7 +136,7 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
         for index, op in enumerate(ops)
     )
     buffers = tuple(
-        Lived(each.offset, each.size, steps_of(each, block, number), each.alignment)
+        Lived(each.offset, each.size, steps_of(each, block, number), each.alignment, each.room)
         for each in placed
         if each.home is block
     )

@@ -12,7 +12,9 @@ becomes
 The buffers that the core reads and writes most lie in the memory that is fastest for them, as far
 as there is room at every point of the program: `npu_plans/memories`. A buffer that is in the space
 of a memory already stays there. A buffer that a transfer moves (`dma.start`, `memref.dma_start`)
-lies in a memory that DMA engines reach.
+lies in a memory that DMA engines reach. On a machine with a DMA engine, a buffer that has an offset
+already lies in the memory that tiles are planned for (`Machine.planned`): `npu-tile-loops` decides
+offsets where memory is short.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from npu_dialect.npu.attributes import MemorySpace, SramSpace
 from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.target import machine_of
 from npu_passes.analysis.core_accesses import Accesses, accesses_of
-from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
+from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions, in_space, on_chip_spaces, on_chip_values
 from npu_passes.analysis.views import aliases_of, uses_of
 from npu_passes.placing.constant_costs import ReadConstant, read_constants, with_constants
@@ -161,7 +163,8 @@ def readable(function: Operation, machine: Machine) -> Lifetimes:
                 f"expected {buffer.name!r} in one of the memories {', '.join(names)} of "
                 f"{machine.name}, got {space}",
             )
-        if buffer.pin is not None and not isinstance(space, MemorySpace):
+        pinned = buffer.pin is not None and not isinstance(space, MemorySpace)
+        if pinned and machine.planned is None:
             refuse(
                 function,
                 f"expected {buffer.name!r} without an offset, as its memory is not chosen yet, got "
@@ -211,6 +214,7 @@ def problem_of(
 ) -> MemoryProblem:
     """The buffers and memories as plain data."""
     values = [each.value for each in lifetimes.buffers]
+    homes = [home_of(each, machine) for each in lifetimes.buffers]
     accesses = accesses_of(lifetimes.function, values)
     return MemoryProblem(
         tuple(
@@ -218,8 +222,11 @@ def problem_of(
         ),
         lifetimes.occupancy() if options.sharing else alone(lifetimes),
         tuple(
-            tuple(cost(value, needs, memory, options.ports) for memory in memories)
-            for value, needs in zip(values, accesses, strict=True)
+            tuple(
+                cost(value, needs, memory, options.ports) if home in (None, memory.name) else None
+                for memory in memories
+            )
+            for value, needs, home in zip(values, accesses, homes, strict=True)
         ),
         units_of(values),
         lifetimes.rows if options.sharing else (),
@@ -233,13 +240,24 @@ def alone(lifetimes: Lifetimes) -> Occupancy:
     return Occupancy(buffers, ((),) * len(buffers))
 
 
+def home_of(buffer: OnChipBuffer, machine: Machine) -> str | None:
+    """The memory in which a buffer lies already; None if it may lie in any.
+
+    An offset without a memory is one in the memory that tiles are planned for.
+    """
+    space = memory_space(buffer.value)
+    if isinstance(space, MemorySpace):
+        return space.memory
+    if buffer.pin is None or machine.planned is None:
+        return None
+    return machine.planned.name
+
+
 def cost(value: SSAValue, accesses: Accesses, memory: Memory, ports: str) -> Fraction | None:
     """The cycles of the accesses to a buffer in a memory; None if it may not lie there."""
-    space, marks = memory_space(value), argument_attributes(value)
-    if isinstance(space, MemorySpace):
-        if space.memory != memory.name:
-            return None
-    elif ports == "dma" and (is_input(marks) or is_output(marks)) and not memory.dma:
+    marks = argument_attributes(value)
+    given = isinstance(memory_space(value), MemorySpace)
+    if not given and ports == "dma" and (is_input(marks) or is_output(marks)) and not memory.dma:
         return None
     if not memory.dma and is_transferred(value):
         return None

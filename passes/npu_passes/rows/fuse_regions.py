@@ -145,7 +145,7 @@ class FuseRegionsPass(RefusingPass):
         """
         machine, sram = machine_of(module), self.sram_bytes
         if sram is None and machine is not None:
-            sram = machine.sram_bytes
+            sram = machine.planned_bytes
         if sram is None and self.when == "needed":
             raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
         return sram or 0

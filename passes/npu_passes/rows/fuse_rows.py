@@ -132,7 +132,7 @@ def blocks_of(module: ModuleOp) -> list[Block]:
 
 def sram_of(machine: Machine | None) -> int | None:
     """The bytes of on-chip memory of a machine; None if there is no machine."""
-    return None if machine is None else machine.sram_bytes
+    return None if machine is None else machine.planned_bytes
 
 
 def chains(block: Block) -> list[list[Streamed]]:

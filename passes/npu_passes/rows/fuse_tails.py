@@ -45,7 +45,7 @@ class FuseTailsPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Put average pools with their convolution, then last readers, into `npu.rows`."""
         machine = machine_of(op)
-        most = machine.sram_bytes // 4 if machine is not None and machine.dma_channels else None
+        most = machine.planned_bytes // 4 if machine is not None and machine.dma_channels else None
         for block in blocks_of(op):
             for run in pooled_pairs(block):
                 if pays(run, run[0].output, most):

@@ -105,7 +105,7 @@ def has_room(
         if is_computed_on_buffers(op) and (tiles := off_chip_operands(op) - {view.result}):
             least = least_bytes(op, tiles, machine)
         used = occupied(lived.occupancy(), point, machine.alignment)
-        if used + size + least > machine.sram_bytes:
+        if used + size + least > machine.planned_bytes:
             return False
     return True
 

@@ -142,7 +142,9 @@ def plan_spills(
         tight = choose(reader.read(mixed(roomy, smallest), machine.alignment), machine, forced)
         if tight is not None and reading.problem.cost(tight) < reading.problem.cost(spilled):
             spilled = tight
-    if spilled is None or (by == "plan" and reading.problem.worst(forced)[0] > machine.sram_bytes):
+    if spilled is None or (
+        by == "plan" and reading.problem.worst(forced)[0] > machine.planned_bytes
+    ):
         least = reader.read(smallest, machine.alignment)
         spilled = checked(least, machine, forced, by)
     return Spills(
@@ -179,7 +181,7 @@ def mixed(roomy: Needs, smallest: Needs) -> Needs:
 def fits(reading: Reading, machine: Machine) -> bool:
     """Whether all maps fit on chip; False if pinned buffers collide, an error found elsewhere."""
     try:
-        return reading.problem.fits(frozenset(), machine.sram_bytes)
+        return reading.problem.fits(frozenset(), machine.planned_bytes)
     except PlanError:
         return False
 
@@ -190,7 +192,7 @@ def choose(reading: Reading, machine: Machine, forced: AbstractSet[int]) -> froz
     Raises: PassFailedException if an offset in the IR is misaligned or two pinned buffers collide.
     """
     try:
-        return decide(reading.problem, machine.sram_bytes, forced)
+        return decide(reading.problem, machine.planned_bytes, forced)
     except Misfit:
         return None
     except PlanError as error:
@@ -206,11 +208,11 @@ def checked(
     """
     if by == "need":
         try:
-            return decide(least.problem, machine.sram_bytes, forced)
+            return decide(least.problem, machine.planned_bytes, forced)
         except Misfit as found:
             reject(least, machine, found.needed, found.point)
     needed, point = least.problem.worst(forced)
-    if needed > machine.sram_bytes:
+    if needed > machine.planned_bytes:
         reject(least, machine, needed, point)
     return forced
 
@@ -222,7 +224,7 @@ def reject(reading: Reading, machine: Machine, needed: int, point: int) -> NoRet
     where = op.name if layer is None else f'{op.name} "{layer}"'
     raise DoesNotFit(
         f"@{name_of(reading.function)}: {where} needs {needed} bytes of SRAM at least, "
-        f"{machine.name} has {machine.sram_bytes}",
+        f"{machine.name} has {machine.planned_bytes}",
         needed,
     )
 

@@ -38,7 +38,7 @@ def roomy_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine
         elif len(shape := shape_of(value)) > 1:
             group = machine.weight_buffers * max(1, machine.kernel_group)
             size = size // shape[0] * min(shape[0], group)
-        total += min(size, machine.sram_bytes // MOST)
+        total += min(size, machine.planned_bytes // MOST)
     return max(total, least_bytes(op, off_chip, machine))
 
 

@@ -197,7 +197,7 @@ def stage_function(
     lived = lifetimes_of(function, SramSpace())
     points = {op: point for point, op in enumerate(lived.ops)}
     least = {points[op]: least_bytes(op, off_chip_operands(op), machine) for op in ops}
-    memory = (machine.sram_bytes, machine.alignment)
+    memory = (machine.planned_bytes, machine.alignment)
     occupancy = lived.occupancy()
     free = room(occupancy, least, *memory)
     found = Remembered[Staging]()
@@ -215,7 +215,7 @@ def stage_function(
     staged = tuple(staged_by(one, ops, jobs, told))
     taken = {points[each.op]: each.buffers for each in staged}
     if (plan := placed(occupancy, taken, *memory)) is not None:
-        if plan.arena <= LOOSE * machine.sram_bytes:
+        if plan.arena <= LOOSE * machine.planned_bytes:
             return StagedFunction(staged)
         return StagedFunction(staged, lived.buffers, plan.offsets[: len(lived.buffers)])
     arrangement = arranged(occupancy, least, *memory)

@@ -192,7 +192,7 @@ class Plan:
             if any(meet(here, other) for other in self.taken(number, life)):
                 return False
             longer = range(min(life.start, places.start), max(life.stop, places.stop))
-            found = gap(self.taken(number, longer), buffer, self.capacity)
+            found = gap(self.taken(number, longer), buffer, buffer.room or (0, self.capacity))
             if found is None:
                 return False
             self.offsets[number] = found
@@ -231,11 +231,14 @@ def meet(one: Span, other: Span) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def gap(taken: Sequence[Span], buffer: Lived, capacity: int) -> int | None:
-    """The lowest offset at which a buffer meets none of some spans; None if there is none."""
-    at = 0
+def gap(taken: Sequence[Span], buffer: Lived, room: Span) -> int | None:
+    """The lowest offset in a memory at which a buffer meets none of some spans; None without one.
+
+    The memory begins at a multiple of the buffer's alignment.
+    """
+    at, last = room[0], room[1] - buffer.size
     for start, end in sorted(taken):
         if start >= at + buffer.size:
             break
         at = max(at, -(-end // buffer.alignment) * buffer.alignment)
-    return at if at + buffer.size <= capacity else None
+    return at if at <= last else None

@@ -92,13 +92,15 @@ class Step:
 class Lived:
     """A buffer that the block allocates: where it lies on chip, and the steps that use it.
 
-    `offset`, `size` and `alignment` are in bytes.
+    `offset`, `size` and `alignment` are in bytes. `room`: the memory in which it may lie, where
+    there are several, one behind the other; None: all bytes on chip.
     """
 
     offset: int
     size: int
     uses: tuple[int, ...]
     alignment: int = 1
+    room: Span | None = None
 
 
 @dataclass(frozen=True)

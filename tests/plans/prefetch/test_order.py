@@ -172,6 +172,24 @@ def test_a_loop_whose_transfers_need_the_bus_hides_less(moving: int, start: int)
     assert ordered(block, 0).steps.index(2) == start
 
 
+@pytest.mark.parametrize(("room", "offset"), [(None, 8), ((16, 24), 16), ((16, 18), 2)])
+def test_a_buffer_stays_in_its_memory(room: tuple[int, int] | None, offset: int) -> None:
+    """A buffer of 4 bytes moves out of the way of another one, or stays if its memory is full."""
+    target = Touch("a", None, True)
+    block = Block(
+        (
+            replace(LAYER, inside=((0, 8),)),
+            *(Step((target,)), Step((target,), needs=(1,))),
+            Step((Touch("a", None, False),), work=1),
+        ),
+        (Transfer(1, 2, True),),
+        (Lived(2, 4, (1, 3), room=room),),
+    )
+    order = ordered(block, 32)
+    assert order.offsets == (offset,)
+    assert (order.steps[0] == 0) == (offset == 2)
+
+
 def test_loads_start_together() -> None:
     """Nothing computes in front of them, so the second one need not wait for the first one."""
     block = Block(

@@ -57,3 +57,23 @@ builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : 
     func.return
   }
 }
+
+// -----
+
+// An offset that is decided already is one in the memory that tiles are planned for: the largest one
+// that the engine reaches. Without an engine it is an error (invalid.mlir).
+
+builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : i64, dma_channels = 2 : i64, memory = [
+    {name = "tcm", bytes = 4096 : i64, read_bytes_per_cycle = 8 : i64, dma = false},
+    {name = "small", bytes = 256 : i64, read_bytes_per_cycle = 4 : i64},
+    {name = "axi", bytes = 512 : i64, read_bytes_per_cycle = 1 : i64}]}>} {
+  // CHECK-LABEL: @placed
+  func.func @placed() {
+    // CHECK: %there = sram.alloc at 64 : memref<16xf32, #npu.memory<"axi">>
+    %there = sram.alloc at 64 : memref<16xf32, #npu.sram>
+    // CHECK: %free = sram.alloc : memref<16xf32, #npu.memory<"tcm">>
+    %free = sram.alloc : memref<16xf32, #npu.sram>
+    npu.relu ins(%there : memref<16xf32, #npu.sram>) outs(%free : memref<16xf32, #npu.sram>)
+    func.return
+  }
+}
