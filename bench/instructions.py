@@ -1,7 +1,7 @@
 """Predicted instructions beside those of emulated microcontrollers; fits the tables of costs.
 
     python bench/instructions.py [--target NAME ...] [--form int8|float ...] [NETWORK ...]
-    python bench/instructions.py --fit cortex-m4 [--form float]
+    python bench/instructions.py --fit cortex-m4
 
 Without --fit, the networks that the fit has not seen are compiled, built with -O2 and run under
 QEMU. Printed are the prediction for each network and for each layer that takes more than 2 % of the
@@ -9,9 +9,7 @@ instructions; --worst N prints only the N worst of these. The exit code is 1 if 
 more than 10 %, or such a layer by more than 20 %.
 
 --fit measures the random networks of tests/helpers/instructions/networks.py in both forms, fits the
-costs, and writes passes/npu_plans/instructions/NAME.toml. With --form float, only the
-costs of layers of floats are written, from the same fit to both forms. Costs are at least 0. They
-minimise the relative errors of the layers, where an error above 5 % counts linearly, plus the
+costs, and writes passes/npu_plans/instructions/NAME.toml. Costs are at least 0. They minimise the relative errors of the layers, where an error above 5 % counts linearly, plus the
 distance to the costs of expected_costs.toml, which settles what the measurements do not tell apart.
 """
 
@@ -34,7 +32,7 @@ from xdsl.utils.exceptions import PassFailedException
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from helpers.instructions.networks import FORMS, SEEDS, UNSEEN
+from helpers.instructions.networks import CHAINS, FORMS, SEEDS, UNSEEN
 from helpers.instructions.samples import LEVEL, Layer, Sample, error_of, sample
 from npu_plans.instructions.costs import Costs, costs_of
 from npu_plans.instructions.features import Core
@@ -47,12 +45,13 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "passes" / "npu_plans" / "instructions"
 EXPECTED = Path(__file__).with_name("expected_costs.toml")
 CORES = {
-    # r0 to r12 and lr, less one for addresses of constants; s0 to s31. Offsets of ldr: -255 to
-    # 4095, of vldr: -1020 to 1020. Post-indexed ldr: up to 255.
-    "cortex-m4": Core(13, 32, (4350, 2040), 255, loads_first=False),
-    "cortex-m7": Core(13, 32, (4350, 2040), 255, loads_first=False),
+    # r0 to r12 and lr, less one for addresses of constants and one for the end of a loop; s0 to s31,
+    # less six in which gcc holds what it loads next. Offsets of ldr: -255 to 4095, of vldr: -1020
+    # to 1020. Post-indexed ldr: up to 255.
+    "cortex-m4": Core(12, 26, (4350, 2040), 255, "words"),
+    "cortex-m7": Core(12, 26, (4350, 2040), 255, "words"),
     # x1 to x31 less sp, gp, tp and one for addresses. Offsets of 12 bits.
-    "fe310": Core(27, 0, (4095, 4095), 0, loads_first=True),
+    "fe310": Core(27, 0, (4095, 4095), 0, "loads"),
 }
 """The cores that can be fitted."""
 MOST_OF_NETWORK, MOST_OF_LAYER = 0.1, 0.2
@@ -162,16 +161,6 @@ def fitted(networks: Sequence[Sample], core: Core) -> dict[str, float]:
     return known | {name: round(float(cost), 3) for name, cost in zip(names, found, strict=True)}
 
 
-def float_text(costs: Mapping[str, float], count: int) -> str:
-    """The part of a TOML file with the costs of layers of floats."""
-    lines = [
-        f"# Those of layers of floats, of a later fit to {count} networks (--form float).",
-        "[float_costs]",
-        *(f'"{name}" = {cost}' for name, cost in sorted(costs.items())),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def table_text(target: str, costs: Mapping[str, float], count: int) -> str:
     """The TOML file of a core."""
     compiler, flags = compiler_of(target)
@@ -192,7 +181,7 @@ def table_text(target: str, costs: Mapping[str, float], count: int) -> str:
         f"integer_offsets = {core.offsets[0]} # bytes that the offsets of a pointer span",
         f"float_offsets = {core.offsets[1]}",
         f"steps = {core.steps} # the most bytes by which a load moves its pointer",
-        f"loads_first = {str(core.loads_first).lower()} # in straight-line code",
+        f'early = "{core.early}" # what moves to the front of straight-line code',
         "",
         "[costs]",
         *(f'"{name}" = {cost}' for name, cost in sorted(costs.items())),
@@ -200,17 +189,14 @@ def table_text(target: str, costs: Mapping[str, float], count: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fit(target: str, forms: Sequence[str]) -> None:
-    """Measure the random networks, fit, and write the table, or the part of it for floats."""
-    names, path = [str(seed) for seed in SEEDS], TABLES / f"{target}.toml"
-    networks = [one for _, one in samples(names, tuple(FORMS), target)]
+def fit(target: str) -> None:
+    """Measure the random networks, fit, and write the table."""
+    # Stages repeat the kernels of packed words, which a core without FPU has not.
+    seeds = SEEDS if CORES[target].float_registers else range(CHAINS)
+    networks = [one for _, one in samples([str(seed) for seed in seeds], tuple(FORMS), target)]
     costs = fitted(networks, CORES[target])
-    if tuple(forms) == ("float",):
-        others = path.read_text(encoding="utf-8").split("\n# Those of layers of floats")[0]
-        text = others.rstrip() + "\n\n" + float_text(costs, len(networks))
-    else:
-        text = table_text(target, costs, len(networks))
-    path.write_text(text, encoding="utf-8")
+    text = table_text(target, costs, len(networks))
+    (TABLES / f"{target}.toml").write_text(text, encoding="utf-8")
     table = Costs(CORES[target], costs, OTHER)
     errors = [abs(error_of(layer, table)) for one in networks for layer in one.large_layers]
     print(f"{target}: {len(networks)} networks, mean error of their layers {np.mean(errors):.1%}")
@@ -226,7 +212,7 @@ def main() -> int:
     parser.add_argument("--fit", choices=tuple(CORES), help="fit the costs of a core")
     chosen = parser.parse_args()
     if chosen.fit:
-        fit(chosen.fit, chosen.form or tuple(FORMS))
+        fit(chosen.fit)
         return 0
     targets, forms = chosen.target or ["cortex-m4", "fe310"], chosen.form or list(FORMS)
     good = [compare(each, forms, chosen.networks, chosen.worst) for each in targets]

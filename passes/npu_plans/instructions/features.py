@@ -32,7 +32,7 @@ from npu_plans.instructions.code import (
     is_innermost,
     steps_within,
 )
-from npu_plans.instructions.pressure import Pressure, Values
+from npu_plans.instructions.pressure import Early, Pressure, Values
 from npu_plans.instructions.unrolling import FREE, unrolled
 from npu_plans.instructions.zeros import often_zero
 
@@ -43,6 +43,13 @@ FLOATS = frozenset(
 """Kinds of ops that are calls of the C library without an FPU; they are faster for zeros."""
 
 
+MOST_CARRIED = 24
+"""Loops that carry more values than these count as those with so many.
+
+A compiler copies some of them at the end of a trip; how many of them depends on their number.
+"""
+
+
 @dataclass(frozen=True)
 class Core:
     """What of a core, or of its compiler, decides which instructions there are.
@@ -50,7 +57,7 @@ class Core:
     `float_registers` is 0 for a core without an FPU. `offsets` are the bytes that the offsets of
     loads and stores span, for integers and for floats. `steps` are the most bytes by which a load
     or store of an integer moves its pointer at no cost; those of floats move it by one element. 0
-    if there are no such instructions. `loads_first`: the compiler moves loads to the front of
+    if there are no such instructions. `early`: what the compiler moves to the front of
     straight-line code.
     """
 
@@ -58,7 +65,7 @@ class Core:
     float_registers: int
     offsets: tuple[int, int]
     steps: int
-    loads_first: bool
+    early: Early
 
 
 def features_of(
@@ -86,11 +93,13 @@ class FeatureCounter:
         self.found: defaultdict[str, float] = defaultdict(float)
         self.values = Values.of(function, has_floats=core.float_registers > 0)
         self.pressure = Pressure(
-            self.values, core.integer_registers, core.float_registers, core.loads_first
+            self.values, core.integer_registers, core.float_registers, core.early
         )
         self.depths: dict[int, int] = {}
         self.written: dict[int, int] = {}
         """The depth of the innermost loop so far that writes a buffer."""
+        self.hoisted: set[int] = set()
+        """The values that are loaded in front of the loops around them."""
         self.settled = settled_in(function.body, self.values)
         self.times = [function.body.times]
         """How often the blocks run that are around the current one, outermost first."""
@@ -134,8 +143,10 @@ class FeatureCounter:
                 case _:
                     pass
             loaded = {} if isinstance(step, Branch) else without(loaded, written_by(step))
-        for feature, number in self.pressure.of(block, loop).items():
-            self.add(feature, number * block.times)
+        for kind, spills in self.pressure.of(block, loop, self.hoisted).items():
+            self.add(f"spill.{kind}.store", spills.stores * block.times)
+            self.add(f"spill.{kind}.load", spills.loads * block.times)
+            self.add(f"spill.{kind}.entry", spills.entries * self.times[max(self.here - 1, 0)])
 
     def inner(self, step: Loop | Branch, times: float) -> None:
         """Count a loop or branch that is entered so often."""
@@ -162,6 +173,8 @@ class FeatureCounter:
         depth = min(max(self.depth(varying), self.written.get(step.root, 0)), self.here)
         self.depths[step.value] = depth
         once = min(times, self.times[depth])
+        if depth < self.here:
+            self.hoisted.add(step.value)
         self.add(f"load.{moved(step)}", once)
         self.add(f"load.invariant.{self.values.kind(step.value)}", times - once)
 
@@ -204,8 +217,11 @@ class FeatureCounter:
         self.add(f"trip.{kind}", trips)
         self.add(f"entry.{kind}", times)
         self.add(f"pointer.start.{kind}", times * len(pointers))
+        group = min(len(step.carried), MOST_CARRIED) // 4 * 4
         for each in step.carried:
-            self.add(f"carried.{self.values.kind(each.argument)}", times)
+            carried = f"carried.{self.values.kind(each.argument)}"
+            self.add(carried, times)
+            self.add(f"{carried}.{group}", trips)
         if not inner:
             self.add(f"pointer.step.{kind}", trips * len(pointers))
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -18,10 +18,19 @@ from npu_plans.instructions.code import (
     Step,
     steps_within,
 )
-from npu_plans.instructions.registers import Line, spills
+from npu_plans.instructions.registers import Line, Spills, spills
 from npu_plans.instructions.unrolling import FREE
 
 Kind: TypeAlias = Literal["integer", "float", "flag"]
+
+Early: TypeAlias = Literal["loads", "words"]
+"""What a compiler moves to the front of straight-line code: all loads, or the loads of packed words
+of bytes and what unpacks them."""
+
+WORD_BYTES = 4
+
+UNPACKS = ("arith.xori.i32", "dsp.sxtb16.i32", "dsp.sxtab16.i32")
+"""Kinds of ops that unpack the bytes of a word."""
 
 SUMS = {"arith.muli.i32": "arith.addi.i32", "arith.mulf.f32": "arith.addf.f32"}
 """Kinds of products, and the kinds of sums that they may become a part of."""
@@ -129,25 +138,29 @@ class Pressure:
     values: Values
     integer_registers: int
     float_registers: int
-    loads_first: bool
-    """Whether the compiler moves loads to the front, as far as nothing keeps their order."""
+    early: Early
+    """What the compiler moves to the front, as far as nothing keeps the order."""
 
-    def of(self, block: Block, loop: Loop | None) -> Mapping[str, int]:
-        """Stores to the stack and loads from it in one run of a block, by the kind of registers."""
-        found: dict[str, int] = {}
+    def of(
+        self, block: Block, loop: Loop | None, hoisted: Collection[int]
+    ) -> Mapping[Kind, Spills]:
+        """What goes to the stack in one run of a block, by the kind of registers.
+
+        `hoisted` are the values that are loaded in front of the loop of which it is the body.
+        """
+        found: dict[Kind, Spills] = {}
         kinds: tuple[tuple[Kind, int], ...] = (
             ("integer", self.integer_registers),
             ("float", self.float_registers),
         )
         for kind, registers in kinds:
-            if registers and (lines := self.lines(block, kind)):
-                counted = self.counted(lines, loop, kind, registers)
-                found[f"spill.{kind}.store"], found[f"spill.{kind}.load"] = counted
+            if registers and (lines := self.lines(block, kind, hoisted)):
+                found[kind] = self.counted(lines, loop, kind, registers)
         return found
 
     def counted(
         self, lines: list[Line], loop: Loop | None, kind: Kind, registers: int
-    ) -> tuple[int, int]:
+    ) -> Spills:
         """The stores and loads of lines that use one kind of registers."""
         made: set[object] = set()
         before: dict[object, None] = {}
@@ -160,12 +173,14 @@ class Pressure:
         arguments = {each.argument for each in loop.carried}
         following = {self.values.now(each.following) for each in loop.carried}
         after = {value for value in following if self.values.kinds.get(value) == kind}
-        return spills(lines, registers, before, after | (before.keys() - arguments))
+        constant = before.keys() - arguments
+        return spills(lines, registers, before, after | constant, constant)
 
-    def lines(self, block: Block, kind: Kind) -> list[Line]:
+    def lines(self, block: Block, kind: Kind, hoisted: Collection[int]) -> list[Line]:
         """What the steps of a block do with one kind of registers, without loops and branches."""
         found: list[Line] = []
         front = 0
+        words: set[int] = set()
         for step in block.steps:
             match step:
                 case Loop() | Branch() | Fence():
@@ -179,7 +194,8 @@ class Pressure:
                     reads = tuple(dict.fromkeys(self.held(step.operands, kind)))
                     makes = step.result if self.values.kinds.get(step.result) == kind else None
                 case Access():
-                    if step.value in self.values.same and not step.writes:
+                    known = step.value in self.values.same or step.value in hoisted
+                    if known and not step.writes:
                         continue
                     pointer = (("pointer", step.root, step.terms),) if kind == "integer" else ()
                     own = self.values.kinds.get(self.values.now(step.value)) == kind
@@ -191,12 +207,21 @@ class Pressure:
                 case _:
                     continue
             if reads or makes is not None:
-                is_load = isinstance(step, Access) and not step.writes
-                found.insert(
-                    front if self.loads_first and is_load else len(found), Line(reads, makes)
-                )
-                front += is_load
+                moves = self.moves(step, words)
+                found.insert(front if moves else len(found), Line(reads, makes))
+                front += moves
         return found
+
+    def moves(self, step: Compute | Access, words: set[int]) -> bool:
+        """Whether the compiler moves a step to the front; notes the `words` that are loaded."""
+        if isinstance(step, Compute):
+            return step.kind in UNPACKS and any(self.values.now(v) in words for v in step.operands)
+        is_word = self.early == "words" and step.element == "i8" and step.size == WORD_BYTES
+        if step.writes or not (is_word or self.early == "loads"):
+            return False
+        if is_word:
+            words.add(step.value)
+        return True
 
     def held(self, values: tuple[int, ...], kind: Kind) -> list[int]:
         """The values that stand in registers of a kind."""

@@ -24,27 +24,40 @@ class Line(NamedTuple):
 
 
 class Spills(NamedTuple):
-    """Stores to the stack, and loads from it."""
+    """Stores to the stack, and loads from it; `entries` are stores in front of the code."""
 
     stores: int
     loads: int
+    entries: int = 0
 
 
 def spills(
-    lines: Sequence[Line], registers: int, before: Collection[Value], after: Collection[Value]
+    lines: Sequence[Line],
+    registers: int,
+    before: Collection[Value],
+    after: Collection[Value],
+    constant: Collection[Value] = (),
 ) -> Spills:
     """The stores and loads of code that runs with so many registers.
 
-    `before` are the values that exist before it, `after` those that are needed behind it.
+    `before` are the values that exist before it, `after` those that are needed behind it. Those of
+    `before` that are `constant` stay the same while the code runs again and again: the ones that
+    find no register are stored once, in front of all runs.
     """
-    return Simulation(lines, registers, after).run(before)
+    return Simulation(lines, registers, after, constant).run(before)
 
 
 class Simulation:
     """One run over the lines."""
 
-    def __init__(self, lines: Sequence[Line], registers: int, after: Collection[Value]) -> None:
-        self.lines, self.registers = lines, registers
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        registers: int,
+        after: Collection[Value],
+        constant: Collection[Value],
+    ) -> None:
+        self.lines, self.registers, self.constant = lines, registers, constant
         self.uses: defaultdict[Value, list[int]] = defaultdict(list)
         for value in after:
             self.uses[value].append(len(lines))
@@ -52,7 +65,8 @@ class Simulation:
             for value in line.reads:
                 self.uses[value].append(place)
         self.held: dict[Value, None] = {}
-        self.stored: set[Value] = set()
+        self.stored: set[Value] = set(constant)
+        self.entered: set[Value] = set()
         self.stores = self.loads = 0
 
     def next_use(self, value: Value) -> int:
@@ -64,13 +78,15 @@ class Simulation:
         """Count over all lines."""
         first = sorted(before, key=self.next_use)
         self.held = dict.fromkeys(first[: self.registers])
-        self.stored = set(first[self.registers :])
+        self.stored.update(first[self.registers :])
         for place, line in enumerate(self.lines):
             for value in line.reads:
                 if value not in self.held:
                     self.make_room(line.reads)
                     self.held[value] = None
                     self.loads += 1
+                    if value in self.constant:
+                        self.entered.add(value)
             for value in line.reads:
                 while self.uses[value] and self.uses[value][-1] <= place:
                     self.uses[value].pop()
@@ -79,7 +95,7 @@ class Simulation:
             if line.makes is not None and self.next_use(line.makes) < NEVER:
                 self.make_room(())
                 self.held[line.makes] = None
-        return Spills(self.stores, self.loads)
+        return Spills(self.stores, self.loads, len(self.entered))
 
     def make_room(self, kept: Collection[Value]) -> None:
         """Free one register, but none that holds a value of `kept`."""

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+import numpy as np
 from onnx import ModelProto
 
 from helpers.networks.zoo import build, image, script
 from npu_tools.quantizing.quantize_model import Recipe, quantised
 
-SEEDS = range(60)
+SEEDS = range(120)
 """The seeds of the random networks of the fit."""
+CHAINS = 60
+"""How many of them are chains of any layers; the others have stages, as designed networks do."""
 LARGEST = 1600
 """The most elements of a map of a random network: what the 16 KB of an FE310 hold as floats."""
 UNSEEN: Mapping[str, dict[str, Any]] = {
@@ -58,8 +61,8 @@ FORMS: Mapping[str, Callable[[str], ModelProto]] = {"int8": int8_network, "float
 
 
 def random_network(seed: int) -> ModelProto:
-    """A chain of random layers with random shapes."""
-    return Chain(seed).model()
+    """A chain of random layers with random shapes, or random stages behind a stem."""
+    return Chain(seed).model() if seed < CHAINS else Stages(seed).model()
 
 
 class Chain:
@@ -179,3 +182,92 @@ class Chain:
             for index in range(count)
         ]
         self.last = self.net.concat(self.name, parts)
+
+
+class Stages(Chain):
+    """A random network as people design them: channels in fours, fewer places stage by stage."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        size = (self.random.randint(8, 22), self.random.randint(8, 22))
+        options = self.common.Options(seed=seed, size=size, classes=self.random.randint(2, 20))
+        channels, same = self.random.choice((1, 3, 3)), self.random.random() < 0.5
+        self.net = self.common.Network(f"random{seed}", options, channels, same=same)
+        self.last = self.net.image
+
+    def model(self) -> ModelProto:
+        """The network: a stem, stages of one or two equal blocks, a classifier."""
+        self.stem()
+        blocks = (self.basic, self.bottleneck, self.inverted, self.pointwise, self.separable)
+        for stage in range(self.random.randint(1, 3)):
+            block = self.random.choice(blocks)
+            for _ in range(self.random.randint(1, 2)):
+                block()
+            if stage == 0 and self.random.random() < 0.5:
+                self.pool()
+        return self.net.model(self.net.classifier("fc", self.last))
+
+    def fours(self, places: int, most: int = 48) -> int:
+        """A multiple of four channels for so many places."""
+        return 4 * self.random.randint(1, max(1, min(most, LARGEST // places) // 4))
+
+    def strided(self, stride: int) -> int:
+        """The places of the last map behind a layer with a stride."""
+        return int(np.prod([-(-each // stride) for each in self.last.size]))
+
+    def stem(self) -> None:
+        """The first convolution, with or without a pool behind its activation."""
+        kernel, stride = self.random.choice((3, 3, 5, 7)), self.random.choice((1, 2, 2))
+        filters = self.fours(self.strided(stride), 16)
+        padded = self.random.random() < 0.7
+        kind = self.random.choice((self.net.relu, self.net.relu6, self.net.hard_swish))
+        y = self.net.conv(self.name, self.last, filters, kernel, stride=stride, padded=padded)
+        self.last = kind(self.name, y)
+        if self.random.random() < 0.5 and min(self.last.size) > 3:
+            kernel = self.random.choice((2, 3))
+            self.last = self.net.max_pool(self.name, self.last, kernel, stride=2)
+
+    def stride(self) -> int:
+        """A stride that leaves a map."""
+        return self.random.choice((1, 1, 2)) if min(self.last.size) > 3 else 1
+
+    def joined(self, y: Any, stride: int) -> None:
+        """Add a map to the last one, behind a 1x1 convolution if their shapes differ."""
+        x = self.last
+        if stride > 1 or x.channels != y.channels:
+            x = self.net.conv(self.name, x, y.channels, 1, stride=stride)
+        self.last = self.net.relu(self.name, self.net.add(self.name, y, x))
+
+    def basic(self) -> None:
+        """Two 3x3 convolutions beside a short cut."""
+        stride = self.stride()
+        filters = self.fours(self.strided(stride), 32)
+        y = self.net.conv_relu(self.name, self.last, filters, 3, stride=stride)
+        self.joined(self.net.conv(self.name, y, filters, 3), stride)
+
+    def bottleneck(self) -> None:
+        """1x1 to fewer channels, 3x3, 1x1 to more, beside a short cut."""
+        stride = self.stride()
+        inner, outer = self.fours(self.strided(1), 16), self.fours(self.strided(stride))
+        y = self.net.conv_relu(self.name, self.last, inner, 1)
+        y = self.net.conv_relu(self.name, y, inner, 3, stride=stride)
+        self.joined(self.net.conv(self.name, y, outer, 1), stride)
+
+    def inverted(self) -> None:
+        """1x1 to more channels, depthwise with or without a gate, 1x1 to fewer."""
+        stride, kernel = self.stride(), self.random.choice((3, 3, 5))
+        kind = self.random.choice((self.net.relu6, self.net.hard_swish, self.net.swish))
+        y = self.net.conv(self.name, self.last, self.fours(self.strided(1)), 1)
+        y = self.net.depthwise(self.name, kind(self.name, y), kernel, stride=stride)
+        self.last = kind(self.name, y)
+        if self.random.random() < 0.4:
+            self.gate()
+        filters = self.fours(self.strided(1), 16)
+        self.last = self.net.conv(self.name, self.last, filters, 1)
+
+    def pointwise(self) -> None:
+        """A 1x1 convolution to few or many channels, with or without a stride."""
+        stride = self.stride()
+        filters = self.fours(self.strided(stride), self.random.choice((8, 16, 48)))
+        y = self.net.conv(self.name, self.last, filters, 1, stride=stride)
+        self.last = self.net.relu(self.name, y)

@@ -25,8 +25,8 @@ from npu_plans.instructions.program import program_of
 from npu_plans.instructions.unrolling import unrolled
 from npu_plans.instructions.zeros import often_zero, rectified_roots
 
-FPU = Core(13, 32, (4350, 2040), 255, loads_first=False)
-LIBRARY = Core(27, 0, (4095, 4095), 0, loads_first=True)
+FPU = Core(12, 32, (4350, 2040), 255, "words")
+LIBRARY = Core(27, 0, (4095, 4095), 0, "loads")
 X, W, Y = 0, 1, 2
 """The arguments of each function here."""
 FIRST, ZERO, OFFSET = 10, 11, 12
@@ -148,6 +148,42 @@ def test_loads_move_to_the_front_up_to_a_fence() -> None:
     assert "spill.integer.load" not in features_of(function(*fenced), LIBRARY)
 
 
+def word(value: int, offset: int) -> Access:
+    """A load of four packed bytes."""
+    return replace(load(value, offset=offset, element="i8"), size=4)
+
+
+def test_words_and_what_unpacks_them_move_to_the_front_up_to_a_fence() -> None:
+    """Twelve registers hold the pointers and a word each time, but not all twenty words at once."""
+    pairs = [
+        (word(v, 4 * v), Compute("dsp.sxtb16.i32", (v,), v + 50), store(v + 50, element="i32"))
+        for v in range(30, 50)
+    ]
+    steps = [step for pair in pairs for step in pair]
+    assert features_of(function(*steps), FPU)["spill.integer.load"] > 0
+    fenced = [step for pair in pairs for step in (*pair, Fence())]
+    assert "spill.integer.load" not in features_of(function(*fenced), FPU)
+    plain = [replace(s, element="i32") if isinstance(s, Access) else s for s in steps]
+    assert "spill.integer.load" not in features_of(function(*plain), FPU)
+
+
+def test_what_is_loaded_in_front_of_a_loop_needs_registers_inside() -> None:
+    """Those that find none are stored once, and loaded again in each trip."""
+    values = range(31, 71)
+    steps = [load(v, offset=4 * v) for v in values] + [store(v, (30, 4)) for v in values]
+    found = features_of(function(loop(30, 50, *steps)), FPU)
+    assert found["load.f32"] == 40
+    assert found["spill.float.entry"] == 40 - 32
+    assert found["spill.float.load"] == 50 * (40 - 32)
+    assert "spill.float.store" not in found
+
+
+def test_carried_values_are_counted_by_how_many_they_are() -> None:
+    found = features_of(dot(100), FPU)
+    assert found["carried.float"] == 1
+    assert found["carried.float.0"] == 100
+
+
 def test_far_offsets_need_a_pointer_more() -> None:
     body = (load(31, (30, 4)), load(32, (30, 4), offset=2040), store(31), store(32))
     assert features_of(function(loop(30, 50, *body)), FPU)["pointer.far"] == 50
@@ -217,16 +253,7 @@ def test_a_layer_knows_that_the_one_before_it_rectified() -> None:
 def test_costs() -> None:
     costs = Costs(FPU, {"load.f32": 2.0}, 0.5)
     assert costs.instructions({"load.f32": 10, "unknown": 4}) == 22
-    assert costs_of("cortex-m4").core.float_registers == 32
+    assert costs_of("cortex-m4").core == Core(12, 26, (4350, 2040), 255, "words")
     assert {"cortex-m4", "fe310"} <= set(known_cores())
     with pytest.raises(CostError, match="no costs of instructions for 'z80'"):
         costs_of("z80")
-
-
-def test_layers_of_floats_have_costs_of_their_own() -> None:
-    """A layer that reads floats and writes as many bytes is none of them."""
-    costs = Costs(FPU, {"load.f32": 2.0, "store.i8": 1.0}, 0.5, {"load.f32": 3.0, "store.f32": 1.0})
-    assert costs.instructions({"load.f32": 10, "store.f32": 1, "load.i8": 4}) == 30 + 1 + 4 * 0.5
-    assert costs.instructions({"load.f32": 10, "store.i8": 10}) == 20 + 10
-    assert costs_of("cortex-m4").float_costs != costs_of("cortex-m4").costs
-    assert not costs_of("fe310").float_costs

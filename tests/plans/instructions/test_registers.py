@@ -33,6 +33,12 @@ def test_values_that_are_needed_behind_keep_their_register() -> None:
     assert spills(lines, 1, (), ()) == Spills(0, 0)
 
 
+def test_what_stays_the_same_is_stored_in_front_of_all_runs() -> None:
+    lines = [Line((name,), None) for name in "abab"]
+    assert spills(lines, 1, "ab", "ab") == Spills(1, 3)
+    assert spills(lines, 1, "ab", "ab", "ab") == Spills(0, 3, 2)
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40), st.integers(2, 6))
 def test_more_registers_never_load_more(pairs: list[tuple[int, int]], registers: int) -> None:
     lines = [Line((read,), None) for pair in pairs for read in pair]
