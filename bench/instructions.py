@@ -9,8 +9,9 @@ instructions; --worst N prints only the N worst of these. The exit code is 1 if 
 more than 10 %, or such a layer by more than 20 %.
 
 --fit measures the random networks of tests/helpers/instructions/networks.py in both forms, fits the
-costs, and writes passes/npu_plans/instructions/NAME.toml. Costs are at least 0. They minimise the relative errors of the layers, where an error above 5 % counts linearly, plus the
-distance to the costs of expected_costs.toml, which settles what the measurements do not tell apart.
+costs, and writes passes/npu_plans/instructions/NAME.toml. Costs are at least 0. They minimise the
+relative errors of the layers, where an error above 5 % counts linearly, plus the distance to the
+costs of expected_costs.toml, which settles what the measurements do not tell apart.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "passes" / "npu_plans" / "instructions"
 EXPECTED = Path(__file__).with_name("expected_costs.toml")
 CORES = {
-    # r0 to r12 and lr, less one for addresses of constants and one for the end of a loop; s0 to s31,
-    # less six in which gcc holds what it loads next. Offsets of ldr: -255 to 4095, of vldr: -1020
-    # to 1020. Post-indexed ldr: up to 255.
+    # r0 to r12 and lr, less one for addresses of constants and one for the end of a loop; s0 to
+    # s31, less six: gcc 12 keeps some for what it loads next, and six predict random networks best
+    # that the fit has not seen. Offsets of ldr: -255 to 4095, of vldr: -1020 to 1020. Post-indexed
+    # ldr: up to 255.
     "cortex-m4": Core(12, 26, (4350, 2040), 255, "words"),
     "cortex-m7": Core(12, 26, (4350, 2040), 255, "words"),
     # x1 to x31 less sp, gp, tp and one for addresses. Offsets of 12 bits.

@@ -158,9 +158,7 @@ class Pressure:
                 found[kind] = self.counted(lines, loop, kind, registers)
         return found
 
-    def counted(
-        self, lines: list[Line], loop: Loop | None, kind: Kind, registers: int
-    ) -> Spills:
+    def counted(self, lines: list[Line], loop: Loop | None, kind: Kind, registers: int) -> Spills:
         """The stores and loads of lines that use one kind of registers."""
         made: set[object] = set()
         before: dict[object, None] = {}

@@ -154,10 +154,16 @@ def word(value: int, offset: int) -> Access:
 
 
 def test_words_and_what_unpacks_them_move_to_the_front_up_to_a_fence() -> None:
-    """Twelve registers hold the pointers and a word each time, but not all twenty words at once."""
+    """Twelve registers hold two pointers and eight words, but not the sixteen unpacked ones."""
     pairs = [
-        (word(v, 4 * v), Compute("dsp.sxtb16.i32", (v,), v + 50), store(v + 50, element="i32"))
-        for v in range(30, 50)
+        (
+            word(v, 4 * v),
+            Compute("dsp.sxtb16.i32", (v,), v + 50),
+            Compute("dsp.sxtb16.i32", (v,), v + 60),
+            store(v + 50, element="i32"),
+            store(v + 60, element="i32"),
+        )
+        for v in range(30, 38)
     ]
     steps = [step for pair in pairs for step in pair]
     assert features_of(function(*steps), FPU)["spill.integer.load"] > 0
