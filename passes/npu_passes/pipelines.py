@@ -84,11 +84,12 @@ def off_chip(
     moves: str = "",
     tile: str = "",
     blocks: str = "",
-    regions: str = "npu-order-layers{when=needed},npu-fuse-regions{when=needed}",
+    left: str = " leave-producers=true",
 ) -> str:
     """The text of the passes for a machine with DMA.
 
-    `order` and `tile` are options, `tails`, `moves` and `blocks` passes to insert; or empty.
+    `order`, `tile` and `left` are options, `tails`, `moves` and `blocks` passes to insert; or
+    empty. `left`: of the pass that chooses regions of rows.
     """
     passes = (
         START,
@@ -98,7 +99,8 @@ def off_chip(
         "npu-plan-modules{misfit=leave}",
         "npu-inline-modules",
         tails,
-        regions,
+        "npu-order-layers{when=needed}",
+        f"npu-fuse-regions{{when=needed{left}}}",
         "npu-fuse-rows{when=needed}",
         SUMS,
         "npu-bufferize",
@@ -166,7 +168,9 @@ PIPELINES = {
     ),
     "zero-blocks": Pipeline(
         off_chip(
-            tile="{block-size=4}", blocks="npu-fuse-zero-blocks,npu-compress-spills{block-size=4}"
+            tile="{block-size=4}",
+            blocks="npu-fuse-zero-blocks,npu-compress-spills{block-size=4}",
+            left="",
         ),
         "as off-chip, but maps that leave the chip are moved without their zero blocks: the same "
         "results, fewer bytes",

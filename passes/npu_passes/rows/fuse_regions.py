@@ -72,6 +72,7 @@ from npu_dialect.target import machine_of
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
 from npu_passes.rows.chain_sizes import apart, discard
+from npu_passes.rows.left_to_tiles import are_left
 from npu_passes.rows.other_dialects import as_layers, take_out
 from npu_passes.rows.region_reader import RegionReader, arrives
 from npu_passes.rows.split_strides import candidates, split, split_strides
@@ -104,6 +105,9 @@ class FuseRegionsPass(RefusingPass):
     """With `needed`, the on-chip memory to fit into, in bytes. Default: the machine's."""
     overlays: bool = False
     """Whether `npu-overlay-maps` runs later, so that outputs may lie over inputs."""
+    leave_producers: bool = False
+    """With `needed`, whether to leave out depthwise convolutions that `npu-tile-loops` can run on
+    the tiles of the 1x1 convolution behind them (`left_to_tiles.py`)."""
     top_rows: bool = False
     """Whether rows that need padding above a map between layers may be layers of their own. Then
     more of the region may lie over its input, but it has more code. Needs `overlays`."""
@@ -135,7 +139,8 @@ class FuseRegionsPass(RefusingPass):
                 if streamed is not None and not any(region.streamed for region in choice.regions):
                     refuse_stream(streamed)
                 for region in choice.regions:
-                    wrap(region, reader)
+                    if not (self.leave_producers and are_left(layers_of(region, reader), sram)):
+                        wrap(region, reader)
             take_out(others, function.body.block)
 
     def sram_of(self, module: ModuleOp) -> int:
@@ -223,9 +228,8 @@ def refuse_stream(streamed: BlockArgument) -> NoReturn:
 
 def wrap(region: RowRegion, reader: RegionReader) -> None:
     """Move the layers of a region into `npu.rows`."""
-    steps, found = reader.layers[region.first : region.last + 1], region.schedule
+    layers, found = layers_of(region, reader), region.schedule
     assert found is not None
-    layers = [op for step in steps for op in step]
     body, inner = body_of(layers)
     results = {op.results[0]: reader.numbers[op.results[0]] for op in layers}
     joined = [value for value, number in results.items() if number in region.joined]
@@ -255,6 +259,11 @@ def wrap(region: RowRegion, reader: RegionReader) -> None:
         reader.numbers[new] = reader.numbers[old]
     for op in reversed(layers):
         Rewriter.erase_op(op)
+
+
+def layers_of(region: RowRegion, reader: RegionReader) -> list[LayerOp]:
+    """The layers of a region, in their order."""
+    return [op for step in reader.layers[region.first : region.last + 1] for op in step]
 
 
 def body_of(layers: Sequence[LayerOp]) -> tuple[list[LayerOp], dict[SSAValue, SSAValue]]:

@@ -33,7 +33,8 @@ class TileOptions:
     """How tiles are chosen: with `sizes` (rows, columns, in, out) by hand, else by the search.
 
     `double_buffer`: whether tiles may have two buffers. `block_size`: rows and columns of a block.
-    `fastest`: whether tiles may move more bytes in less time (`staging.fastest`).
+    `fastest`: whether tiles may move more bytes in less time (`staging.fastest`). `producers`:
+    whether ops may run on the tiles of the layers that read their output.
     """
 
     search: SearchOptions = field(default_factory=SearchOptions)
@@ -41,6 +42,17 @@ class TileOptions:
     double_buffer: bool = True
     block_size: int = 1
     fastest: bool = False
+    producers: bool = True
+
+    @property
+    def fuses(self) -> bool:
+        """Whether ops run on the tiles of the layers that read their output.
+
+        Not with tiles by hand or as published, and not where the blocks of zeros of maps that leave
+        the chip are left out: these are the outputs of such ops.
+        """
+        plain = self.search.model == "physical" and self.search.minimize == "bytes"
+        return self.producers and plain and not self.sizes and self.block_size == 1
 
 
 @dataclass(frozen=True)

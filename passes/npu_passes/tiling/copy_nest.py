@@ -79,7 +79,9 @@ def strides_like(part: MemRefType[Attribute]) -> list[int]:
 
 def build_copies(op: LayerOp, staging: Staging, space: Attribute) -> Operation:
     """Build the nest of a layer in front of it; returns the layer on its first tile."""
-    nest = CopyNest(LoopBuilder(op), op, staging, {}, None, 1, counted=False, space=space)
+    nest = CopyNest(
+        LoopBuilder(op), op, staging, {}, None, 1, counted=False, chains={}, space=space
+    )
     first = nest.build()
     assert first is not None
     return first

@@ -117,11 +117,16 @@ def ahead_of(stage: Stage, found: Staging, free: int, block: int) -> Iterator[St
 
 
 def cycles_of(
-    stage: Stage, staging: Staging, machine: Machine, jump: int | None = None
+    stage: Stage,
+    staging: Staging,
+    machine: Machine,
+    jump: int | None = None,
+    *,
+    more: Fraction = Fraction(),
 ) -> Fraction:
     """How long a layer takes in tiles, with the weight of its bare bytes.
 
-    `jump`: the cycles of a jump; None: those of the machine.
+    `jump`: the cycles of a jump; None: those of the machine. `more`: what else is computed.
     """
     rates = Rates(
         machine.dma_setup_cycles,
@@ -130,7 +135,7 @@ def cycles_of(
         machine.dma_channels,
     )
     steps = staging.cut.steps(staging.cut.order)
-    compute = compute_cycles(stage.op, staging.cut, machine)
+    compute = compute_cycles(stage.op, staging.cut, machine) + more
     parts = tuple(parts_of(stage.op, staging))
     bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
     return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.npu.attributes import PoolAttr, int_array, int_values
 from npu_dialect.npu.layer import LayerOp
@@ -285,7 +285,19 @@ def sums_at_once(op: Conv2dOp | FullyConnectedOp) -> bool:
     """
     if op.requantize is not None:
         return True
-    return isinstance(op, Conv2dOp) and (op.pool is not None or op.residual is not None)
+    added = isinstance(op, Conv2dOp) and op.residual is not None and not sums_residual(op)
+    return added or (isinstance(op, Conv2dOp) and op.pool is not None)
+
+
+def sums_residual(op: Operation) -> bool:
+    """Whether a convolution adds a residual that can be added with the first part of the sums.
+
+    Nothing changes the sums in between.
+    """
+    if not isinstance(op, Conv2dOp) or op.residual is None or op.addition is None:
+        return False
+    changed = op.requantize is not None or op.pool is not None or op.activation is not None
+    return not changed and not op.addition.scales.get_values()
 
 
 @dataclass(frozen=True)
@@ -329,7 +341,10 @@ LinearT = TypeVar("LinearT", Conv2dOp, FullyConnectedOp)
 
 
 def started(op: LinearT, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> LinearT:
-    """The layer with its bias for the first part of the sums; later parts add to the sums."""
+    """The layer with its bias for the first part of the sums; later parts add to the sums.
+
+    A residual is added with the first part, and the activation of the sum with the last one.
+    """
     if form.opens:
         return op.rebuilt(inputs, out)
     new = type(op)(inputs[0], inputs[1], None, out, accumulate=True)
@@ -342,8 +357,10 @@ def started(op: LinearT, form: TileForm, inputs: Sequence[SSAValue], out: SSAVal
 def tile_conv(op: Conv2dOp, form: TileForm, inputs: Sequence[SSAValue], out: SSAValue) -> Conv2dOp:
     """The op that computes one tile of a convolution."""
     new = started(op, form, inputs, out)
+    if op.residual is not None and not form.opens:
+        new.change_epilogue(addition=None, sum_activation=None, activation=op.parts.sum_activation)
     if not form.closes:
-        new.change_epilogue(activation=None)
+        new.change_epilogue(activation=None, sum_activation=None)
     new.groups = IntegerAttr(form.groups, i64)
     new.pads = int_array(new_pads(int_values(op.pads), form, 0))
     if op.pool is not None:

@@ -23,7 +23,7 @@ from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.domain_spaces import domain_space
-from npu_passes.tiling.layer_spaces import loop_names, space_of
+from npu_passes.tiling.layer_spaces import loop_names, space_of, sums_residual
 from npu_passes.tiling.pool_apart import apart_space, sums_axes
 from npu_plans.tiles.operand_regions import Along, Cut, Loop, Moves, Space
 
@@ -212,10 +212,20 @@ def operand_moves(
         yield OperandMoves(first, Moves(1, prod(shape_of(op.operands[first]))))
         return
     if first != last:
-        yield OperandMoves(first, cut.loads(first))
+        yield OperandMoves(first, cut.loads(first, opening=first == started_from(op)))
     if operands[-1] == last:
         yield OperandMoves(last, cut.loads(last), stored=True)
         yield OperandMoves(last, reread(op, cut))
+
+
+def started_from(op: Operation) -> int | None:
+    """The index of the residual from which a convolution's sums start, if it has one.
+
+    Later parts of the sums do not need it.
+    """
+    if isinstance(op, Conv2dOp) and sums_residual(op):
+        return len(op.inputs) - 1
+    return None
 
 
 def reread(op: Operation, cut: Cut) -> Moves:

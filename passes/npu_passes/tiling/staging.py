@@ -35,7 +35,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import refuse, refuse_size
 from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.domain_spaces import tiles_of
-from npu_passes.tiling.finer_tiles import climbed, cycles_of, farther, finer
+from npu_passes.tiling.finer_tiles import GAIN, climbed, cycles_of, farther, finer
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
@@ -133,9 +133,9 @@ def chosen(
 ) -> Staging | None:
     """The best choice for one way to stage an op, or None if nothing fits.
 
-    Groups of kernels are at most as large as the machine's. The paper's model, least cost and
-    single buffers are left as they are; other choices may get other sizes that take less time, as
-    long as they move no more bytes.
+    Groups of kernels are at most as large as the machine's, or several of these are a tile. The
+    paper's model, least cost and single buffers are left as they are; other choices may get other
+    sizes that take less time, as long as they move no more bytes.
 
     Raises: PassFailedException, attached to the op, if the tile that the paper's model finds best
     does not fit with its halo.
@@ -154,7 +154,10 @@ def chosen(
         return farther(stage, best, machine, free, options.block_size)
     block = options.block_size
     best = finer(stage, found, machine, free, within=groups, block=block)
-    best = best if groups else climbed(stage, best, machine, free, block, found.bytes)
+    if groups:
+        best = several_groups(stage, best, machine, free)
+    else:
+        best = climbed(stage, best, machine, free, block, found.bytes)
     return farther(stage, best, machine, free, block)
 
 
@@ -251,6 +254,26 @@ def kernel_groups(
             return found
         size = size - group if size > group else size // 2
     return None
+
+
+def several_groups(stage: Stage, found: Staging, machine: Machine, free: int) -> Staging:
+    """The fastest tiles of 2, 4, 8, ... groups of kernels, or all of them, that fit; or `found`.
+
+    Small groups are loaded faster as one transfer. It is `found` if the machine does not say how
+    long things take, or if each group has scales of its own.
+    """
+    loop = next((each for each in (OUT, GROUPS) if each in found.cut.order), None)
+    if loop is None or not machine.dma_bytes_per_cycle or stage.space.loop(loop).apart:
+        return found
+    best, least = found, GAIN * cycles_of(stage, found, machine)
+    sizes, extent, size = dict(found.cut.sizes), stage.space.loop(loop).extent, machine.kernel_group
+    while size < extent:
+        size = min(2 * size, extent)
+        cut = Cut.of(stage.space, {**sizes, loop: size})
+        tried = stage.staging(cut, double=found.double_buffer)
+        if tried.footprint <= free and (needed := cycles_of(stage, tried, machine)) < least:
+            best, least = tried, needed
+    return best
 
 
 def of_all(stage: Stage, cuts: Iterable[Cut], free: int, options: TileOptions) -> Staging | None:

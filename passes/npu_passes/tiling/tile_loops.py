@@ -22,6 +22,15 @@ The tiles of a layer share the on-chip memory with all buffers that live while i
 twice if they are to be double buffers, which `npu-double-buffer` makes later. Concatenations and
 copies move straight from one memory to the other.
 
+An op that computes each element of a map from the same one of another may run on the tiles of the
+layers that read that map, which then never exists off the chip. So may a depthwise convolution in
+front of a 1x1 convolution (`fused_producers.py`):
+
+    npu.relu ins(%x) outs(%r)                  scf.for %i = ... {
+    npu.conv2d ins(%r, ...) outs(%y)             (%x to %x_tile)
+                                         ->      npu.relu ins(%x_tile) outs(%x_tile)
+                                                 npu.conv2d ins(%x_tile, ...) outs(%y_tile)
+
 An op that uses such an operand and does not say how it computes (`npu_dialect/computing.py`) stays,
 with the reason:
 
@@ -35,13 +44,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, OpResult
+from xdsl.rewriter import Rewriter
 
 from npu_dialect.attributes import NOT_TILED, TILE
 from npu_dialect.computing import computation_of, is_computed_on_buffers
@@ -57,9 +67,11 @@ from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
 from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_passes.tiling.conv_tiles import TileOptions
+from npu_passes.tiling.fuse_producers import with_chains
 from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.picked_elements import view_picked_elements
 from npu_passes.tiling.predicted import described
+from npu_passes.tiling.staged import StagedOp
 from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_operands
 from npu_passes.tiling.tile_nest import build_nest
 from npu_plans.spills.room import arranged, placed, room
@@ -74,28 +86,10 @@ later passes change, may not find one."""
 
 
 @dataclass(frozen=True)
-class StagedOp:
-    """An op with operands off the chip, and its chosen tiles.
-
-    `free`: the bytes on chip that buffers living at the op leave for its tiles. `staging` is None
-    for ops that only move data: concatenations and copies.
-    """
-
-    op: Operation
-    free: int
-    staging: Staging | None
-
-    @property
-    def buffers(self) -> tuple[int, ...]:
-        """The bytes of each tile buffer; none for an op that only moves data, which takes few."""
-        return () if self.staging is None else self.staging.allocated
-
-
-@dataclass(frozen=True)
 class StagedFunction:
     """The ops of a function to be staged. `offsets` are those of `buffers`, if they are decided."""
 
-    ops: tuple[StagedOp, ...] = ()
+    ops: Sequence[StagedOp] = ()
     buffers: tuple[OnChipBuffer, ...] = ()
     offsets: tuple[int, ...] = ()
 
@@ -109,7 +103,9 @@ class TileLoopsPass(RefusingPass):
     the sizes by hand. Without `double-buffer` every tile has one buffer. With a `block-size`, tiles
     that are written off the chip have whole blocks where that is possible, for
     `npu-compress-spills`. `jobs` layers are searched at the same time; the result does not depend
-    on it. Rejects a machine without DMA, and layers whose smallest tile does not fit.
+    on it. With `producers`, elementwise ops and depthwise convolutions run on the tiles of the
+    layers that read their output, where that takes less time and moves no more bytes. Rejects
+    a machine without DMA, and layers whose smallest tile does not fit.
     """
 
     name = "npu-tile-loops"
@@ -133,6 +129,8 @@ class TileLoopsPass(RefusingPass):
     """Rows and columns of a block. Tiles written off the chip have whole blocks if possible."""
     jobs: int = 1
     """Layers that are searched at the same time; the result does not depend on it."""
+    producers: bool = True
+    """Whether ops may run on the tiles of the layers that read their output."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all layers, then build."""
@@ -149,9 +147,8 @@ class TileLoopsPass(RefusingPass):
             explain(each)
         for each in staged:
             write_offsets(each.buffers, each.offsets)
-            for layer in each.ops:
-                assert machine is not None
-                build(layer, machine)
+            if machine is not None:
+                write_nests(each.ops, machine)
 
     def told(self, staged: StagedOp) -> None:
         """Called with each layer once its tiles are found; a subclass can show progress."""
@@ -167,7 +164,14 @@ class TileLoopsPass(RefusingPass):
             self.stationary,
             "bytes" if self.minimize == "time" else self.minimize,
         )
-        return TileOptions(search, self.tile_sizes, self.double_buffer, self.block_size, fastest)
+        return TileOptions(
+            search,
+            self.tile_sizes,
+            self.double_buffer,
+            self.block_size,
+            fastest,
+            producers=self.producers,
+        )
 
 
 def stage_function(
@@ -200,19 +204,12 @@ def stage_function(
     memory = (machine.planned_bytes, machine.alignment)
     occupancy = lived.occupancy()
     free = room(occupancy, least, *memory)
-    found = Remembered[Staging]()
+    choice = TileChoice(machine, options)
 
     def one(op: Operation) -> StagedOp:
-        left = free[points[op]]
-        if isinstance(op, ConcatOp | memref.CopyOp):
-            return StagedOp(op, left, None)
-        key = (shape_of_layer(op, off_chip_operands(op)), left)
-        staging = found.of(key, lambda: choose(op, machine, left, options))
-        return StagedOp(
-            op, left, in_whole_blocks(op, staging, options.block_size, machine.alignment)
-        )
+        return choice.staged(op, free[points[op]])
 
-    staged = tuple(staged_by(one, ops, jobs, told))
+    staged = choice.fused(tuple(staged_by(one, ops, jobs, told)))
     taken = {points[each.op]: each.buffers for each in staged}
     if (plan := placed(occupancy, taken, *memory)) is not None:
         if plan.arena <= LOOSE * machine.planned_bytes:
@@ -222,7 +219,47 @@ def stage_function(
     if arrangement is None:
         return StagedFunction(staged)
     free, offsets = arrangement
-    return StagedFunction(tuple(map(one, ops)), lived.buffers, offsets)
+    return StagedFunction(choice.fused(tuple(map(one, ops))), lived.buffers, offsets)
+
+
+@dataclass(frozen=True)
+class TileChoice:
+    """Finds the tiles of ops; those of equal ops once."""
+
+    machine: Machine
+    options: TileOptions
+    found: Remembered[Staging] = field(default_factory=Remembered[Staging])
+
+    def staged(self, op: Operation, free: int) -> StagedOp:
+        """An op with its tiles for `free` bytes on chip.
+
+        Raises: PassFailedException, attached to the op, if no tile fits.
+        """
+        if isinstance(op, ConcatOp | memref.CopyOp):
+            return StagedOp(op, free, None)
+        block, alignment = self.options.block_size, self.machine.alignment
+        staging = in_whole_blocks(op, self.tiles(op, free), block, alignment)
+        return StagedOp(op, free, staging)
+
+    def tiles(self, op: Operation, free: int) -> Staging:
+        """The tiles of an op.
+
+        Raises: PassFailedException, attached to the op, if none fit.
+        """
+        key = (shape_of_layer(op, off_chip_operands(op)), free)
+        return self.found.of(key, lambda: choose(op, self.machine, free, self.options))
+
+    def fitting(self, op: Operation, free: int) -> Staging | None:
+        """The tiles of an op; None if none fit."""
+        if free < least_bytes(op, off_chip_operands(op), self.machine):
+            return None
+        return self.tiles(op, free)
+
+    def fused(self, staged: Sequence[StagedOp]) -> Sequence[StagedOp]:
+        """The same ops, without those that run on the tiles of others."""
+        if not self.options.fuses:
+            return staged
+        return with_chains(staged, self.machine, self.fitting)
 
 
 def explain(function: Operation) -> None:
@@ -249,6 +286,29 @@ def staged_by(
             yield staged
 
 
+def write_nests(staged: Sequence[StagedOp], machine: Machine) -> None:
+    """Build the loops of all ops; others run on their tiles."""
+    for each in staged:
+        for op in (op for chain in each.chains.values() for op in reversed(chain)):
+            source, output = op.operands[0], op.operands[-1]
+            output.replace_uses_with_if(source, lambda use, op=op: use.operation is not op)
+        build(each, machine)
+    for each in staged:
+        for chain in each.chains.values():
+            for op in reversed(chain):
+                remove(op)
+
+
+def remove(op: Operation) -> None:
+    """Erase an op that runs on the tiles of others, and its buffer if nothing else uses that."""
+    if op.parent is None:
+        return  # it ran on those of several
+    output = op.operands[-1]
+    Rewriter.erase_op(op)
+    if isinstance(output, OpResult) and not any(output.uses):
+        Rewriter.erase_op(output.op)
+
+
 def is_staged(op: Operation) -> bool:
     """Whether an op computes a map in a buffer, or copies one, and has an operand off the chip."""
     moves = isinstance(op, memref.CopyOp) or is_computed_on_buffers(op)
@@ -261,9 +321,7 @@ def build(staged: StagedOp, machine: Machine) -> None:
     if staged.staging is None:
         build_moves(op, machine, staged.free)
     else:
-        first = build_nest(op, staged.staging, machine.dma_channels)
+        first = build_nest(op, staged.staging, machine.dma_channels, chains=staged.chains)
         if first is not None:
             TILE.set(first, described(op, staged.staging, machine, staged.free))
-    parent = op.parent_block()
-    assert parent is not None
-    parent.erase_op(op)
+    Rewriter.erase_op(op)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -22,7 +23,7 @@ from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.tiling.layer_spaces import COLUMNS, GROUPS, IN, ROWS, TileForm, tile_layer
 from npu_passes.tiling.pool_apart import pool_of, sums_axes, sums_of
-from npu_passes.tiling.stage import Staging, is_weight
+from npu_passes.tiling.stage import Staging, is_weight, started_from
 from npu_passes.tiling.tile_moves import (
     FIRST_MAP,
     OTHER_MAPS,
@@ -34,6 +35,7 @@ from npu_passes.tiling.tile_moves import (
     transfer,
     view,
 )
+from npu_passes.tiling.tile_producers import Chain
 from npu_plans.tiles.operand_regions import Along, Pads, Piece, Segment
 
 
@@ -59,7 +61,8 @@ class Nest:
 
     `buffers`: the tile buffers, by the index of their operand. `sums`: the buffer of sums of a
     convolution whose pool is taken apart. `channels`: the machine's number of DMA channels.
-    `counted`: whether to insert `dma.reads` and `dma.writes`.
+    `counted`: whether to insert `dma.reads` and `dma.writes`. `chains`: the ops that compute the
+    tiles of an operand, by its index.
     """
 
     b: LoopBuilder
@@ -69,6 +72,7 @@ class Nest:
     sums: SSAValue | None
     channels: int
     counted: bool
+    chains: Mapping[int, Chain]
 
     @property
     def last(self) -> int:
@@ -78,7 +82,7 @@ class Nest:
     def build(self) -> Operation | None:
         """Build accesses, loads of whole operands, and loops.
 
-        Returns the first layer op in the nest; None if there is none, as for a copy.
+        Returns the first op of the layer in the nest; None if there is none, as for a copy.
         """
         cut = self.staging.cut
         if self.counted:
@@ -88,16 +92,21 @@ class Nest:
             if buffer.whole:
                 index = buffer.operands[0]
                 self.move(self.op.operands[index], self.buffers[index], index)
+                if index in self.chains:
+                    self.chains[index].compute(self.buffers[index], 0, None)
         tile = {
             loop.name: TilePosition(Segment(cut.pieces(loop.name)[0], 1))
             for loop in cut.space.loops
             if loop.name not in cut.order
         }
+        for chain in self.chains.values():
+            chain.begin()
         before = self.op.prev_op
         self.inside(tile, -1)
+        made = {op for chain in self.chains.values() for op in chain.made}
         first = before.next_op if before is not None else self.b.block.first_op
         while first is not None and first is not self.op:
-            layers = (op for op in first.walk() if is_computed_on_buffers(op))
+            layers = (op for op in first.walk() if is_computed_on_buffers(op) and op not in made)
             if (found := next(layers, None)) is not None:
                 return found
             first = first.next_op
@@ -110,7 +119,7 @@ class Nest:
         """
         cut = self.staging.cut
         for index in self.moving(level):
-            if index != self.last:
+            if index != self.last and not (index == started_from(self.op) and self.begun(tile)):
                 self.load(tile, index)
         if self.last in self.moving(level) and self.begun(tile):
             self.load(tile, self.last)
@@ -182,7 +191,18 @@ class Nest:
     def load(self, tile: Tile, index: int) -> None:
         """Build the transfer that brings the tile of an operand on chip."""
         source = self.part(tile, index, self.op.operands[index])
-        self.move(source, corner(self.b, self.buffers[index], shape_of(source)), index)
+        target = corner(self.b, self.buffers[index], shape_of(source))
+        self.move(source, target, index)
+        if index in self.chains:
+            self.compute_operand(tile, index, target)
+
+    def compute_operand(self, tile: Tile, index: int, buffer: SSAValue) -> None:
+        """Build the ops that compute the tile of an operand from the one that has been loaded."""
+        axes = self.staging.cut.space.operands[index]
+        pieces = {name: place.piece for name, place in tile.items()}
+        channel = self.low(axes[1], tile, pieces) if len(axes) > 1 else 0
+        runs = self.runs(tile) if self.staging.cut.order else None
+        self.chains[index].compute(buffer, channel, runs)
 
     def store(self, tile: Tile) -> None:
         """Build the transfer that takes the tile of the destination off the chip."""
@@ -231,7 +251,10 @@ class Nest:
             return self.part(tile, index, self.buffers[index])
         pieces = {name: place.piece for name, place in tile.items()}
         axes = self.staging.cut.space.operands[index]
-        return corner(self.b, self.buffers[index], [axis.span(pieces).size for axis in axes])
+        tiles = self.buffers[index]
+        if index in self.chains:
+            tiles = self.chains[index].output(tiles)
+        return corner(self.b, tiles, [axis.span(pieces).size for axis in axes])
 
     def compute(self, tile: Tile) -> None:
         """Build the ops that compute one tile."""
@@ -290,12 +313,18 @@ class Nest:
 
 
 def build_nest(
-    op: Operation, staging: Staging, channels: int, *, counted: bool = True
+    op: Operation,
+    staging: Staging,
+    channels: int,
+    *,
+    counted: bool = True,
+    chains: Mapping[int, tuple[Operation, ...]] = MappingProxyType({}),
 ) -> Operation | None:
-    """Build the nest of a layer in front of it; returns the first layer op of the nest, if any.
+    """Build the nest of a layer in front of it; returns the first op of the layer in it, if any.
 
     `channels`: the machine's number of DMA channels. Unless `counted`, the caller inserts
-    `dma.reads` and `dma.writes`.
+    `dma.reads` and `dma.writes`. `chains`: the ops that run on the tiles of an operand, by its
+    index.
     """
     b = LoopBuilder(op)
     buffers: dict[int, SSAValue] = {}
@@ -307,4 +336,6 @@ def build_nest(
     if staging.sums is not None:
         sums = allocate(b, op, staging.sums, staging.sums.shape)
         sums.name_hint = "sums"
-    return Nest(b, op, staging, buffers, sums, channels, counted).build()
+    shape = staging.cut.shape
+    made = {index: Chain(b, ops, shape(index), channels) for index, ops in chains.items()}
+    return Nest(b, op, staging, buffers, sums, channels, counted, made).build()

@@ -272,10 +272,16 @@ class Cut:
         """The number of tiles along some loops, multiplied."""
         return prod(-(-self.space.loop(name).extent // self.size(name)) for name in names)
 
-    def loads(self, operand: int) -> Moves:
-        """What is moved if an operand's tile is brought on chip each time that it changes."""
+    def loads(self, operand: int, *, opening: bool = False) -> Moves:
+        """What is moved if an operand's tile is brought on chip each time that it changes.
+
+        With `opening`, only the first part of sums needs it.
+        """
         level, indexing = self.level(operand), self.indexing(operand)
-        again = self.steps([name for name in self.order[: level + 1] if name not in indexing])
+        others = [name for name in self.order[: level + 1] if name not in indexing]
+        again = self.steps(
+            [name for name in others if not (opening and self.space.loop(name).sums)]
+        )
         transfers = self.steps([name for name in self.order if name in indexing])
         axes = self.space.operands[operand]
         elements = prod(sum(self.axis_sizes(a)) if a.windows else a.extent for a in axes)

@@ -22,7 +22,7 @@ from npu_passes.tiling.finer_tiles import (
     farther,
     ways,
 )
-from npu_passes.tiling.layer_spaces import OUT
+from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.stage import off_chip_operands, stage_of
 from npu_passes.tiling.staging import choose, least_moved
 from npu_tools.shared.installed import context
@@ -89,6 +89,30 @@ def test_no_other_size_is_faster(
     others = ways(stage, cuts_of(stage.space, found.cut, wider=True), free, found.bytes)
     least = GAIN * cycles_of(stage, found, MACHINE)
     assert all(cycles_of(stage, other, MACHINE) >= least for other in others)
+
+
+@pytest.mark.parametrize(("size", "groups"), [(8, 8), (64, 1)])
+def test_small_groups_of_kernels_are_loaded_together(size: int, groups: int) -> None:
+    """128 kernels of 9 bytes are 8 groups: their starts take longer than all of the computing.
+
+    On a large map the next group is loaded while one is computed.
+    """
+    text = f"""
+    func.func @f(%x : memref<1x128x{size}x{size}xi8, #npu.sram>,
+                 %w : memref<128x1x3x3xi8, #npu.dram>,
+                 %y : memref<1x128x{size}x{size}xi8, #npu.sram>) {{
+      npu.conv2d ins(%x, %w : memref<1x128x{size}x{size}xi8, #npu.sram>,
+          memref<128x1x3x3xi8, #npu.dram>)
+        outs(%y : memref<1x128x{size}x{size}xi8, #npu.sram>) pads [1, 1, 1, 1] groups 128
+      func.return
+    }}"""
+    module = Parser(context(), text).parse_module()
+    op = next(op for op in module.walk() if isinstance(op, Conv2dOp))
+    found = choose(op, MACHINE, 16 * 1024)
+    assert found.cut.size(GROUPS) == groups * MACHINE.kernel_group
+    assert found.bytes == 128 * 9
+    timeless = replace(MACHINE, dma_bytes_per_cycle=Fraction())
+    assert choose(op, timeless, 16 * 1024).cut.size(GROUPS) == MACHINE.kernel_group
 
 
 def test_starts_of_small_tiles_hide_two_steps_ahead() -> None:
