@@ -31,7 +31,7 @@ from npu_dialect.computing import computation_of
 from npu_dialect.dram import AllocOp
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp
+from npu_dialect.npu.layers import Conv2dOp, PruneZeroBlocksOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.analysis.accesses import accesses
 from npu_passes.analysis.views import key_of
@@ -70,6 +70,8 @@ def is_elementwise(op: Operation) -> bool:
     """Whether an op computes each element of a map off the chip from the same one of another."""
     if len(op.operands) != 2 or not keeps_type(op) or off_chip_operands(op) != set(op.operands):
         return False
+    if isinstance(op, PruneZeroBlocksOp):
+        return False  # whether an element becomes zero depends on those around it
     if isinstance(op, LayerOp):
         return op.ELEMENTWISE and not has_channel_scales(op)
     found = computation_of(op)

@@ -97,6 +97,17 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 400 : i64
     func.return
   }
 
+  // Left alone: whether an element becomes zero depends on its block, which a tile of the reader may cut.
+  // CHECK-LABEL: func.func @blocks
+  // CHECK: dram.alloc
+  // CHECK: npu.prune_zero_blocks {{.*}} npu.tile
+  func.func @blocks(%x: memref<1x4x16x8xi8, #npu.dram>, %w: memref<4x4x1x1xi8, #npu.dram>, %z: memref<1x4x16x8xi8, #npu.dram>) {
+    %r = dram.alloc : memref<1x4x16x8xi8, #npu.dram>
+    npu.prune_zero_blocks ins(%x : memref<1x4x16x8xi8, #npu.dram>) outs(%r : memref<1x4x16x8xi8, #npu.dram>) block 4 threshold 0.2 scale 0.1 zero_point 0
+    npu.conv2d ins(%r, %w : memref<1x4x16x8xi8, #npu.dram>, memref<4x4x1x1xi8, #npu.dram>) outs(%z : memref<1x4x16x8xi8, #npu.dram>)
+    func.return
+  }
+
   // Left alone: the reader of the depthwise convolution is no 1x1 convolution, but one of 3x3.
   // CHECK-LABEL: func.func @windows
   // CHECK: dram.alloc
