@@ -91,7 +91,7 @@ def test_no_other_size_is_faster(
     assert all(cycles_of(stage, other, MACHINE) >= least for other in others)
 
 
-@pytest.mark.parametrize(("size", "groups"), [(8, 8), (64, 1)])
+@pytest.mark.parametrize(("size", "groups"), [(8, 8), (16, 4), (24, 2), (48, 1)])
 def test_small_groups_of_kernels_are_loaded_together(size: int, groups: int) -> None:
     """128 kernels of 9 bytes are 8 groups: their starts take longer than all of the computing.
 

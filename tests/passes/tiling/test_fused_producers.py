@@ -123,6 +123,8 @@ def test_maps_between_do_not_leave_the_chip(kernel: int, in_place: bool, timed: 
     assert names == (["relu", "depthwise"] if kernel else ["relu"])
     apart = tiled(wanted, machine, "{producers=false}")
     assert found.moved < apart.moved
+    for one, other in zip(found.outputs, apart.outputs, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(("rate", "fused"), [(Fraction(1, 2), False), (Fraction(64), True)])

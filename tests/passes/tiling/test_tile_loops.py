@@ -188,6 +188,18 @@ def test_picked_elements(rows: str, fraction: float) -> None:
     check(layer, [True, True], machine, TileLoopsPass())
 
 
+@pytest.mark.parametrize("side", ["first", "second"])
+def test_a_residual_is_loaded_for_the_first_part_of_the_sums(side: str) -> None:
+    """Tiles of output channels change fastest, so sums leave the chip unfinished and come back."""
+    inputs = [(1, 6, 4, 4), (4, 6, 1, 1), (1, 4, 4, 4)]
+    clauses = f"then add residual {side} then relu"
+    layer = layer_text("npu.conv2d", clauses, inputs, (1, 4, 4, 4))
+    options = TileLoopsPass(tile_sizes=(2, 4, 2, 2))
+    module = check(layer, [True] * 4, MACHINE, options)
+    loaded = [op for op in module.walk() if isinstance(op, LayerOp) and len(op.inputs) == 3]
+    assert 0 < sum(op.repetitions for op in loaded) == 4
+
+
 def text(signature: str, body: str) -> str:
     return f"func.func @f({signature}) {{\n  {body}\n  func.return\n}}\n"
 
