@@ -14,7 +14,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from npu_dialect.machine import Machine
-from npu_dialect.npu.maps import bytes_of, map_type
+from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_passes.tiling.finer_tiles import compute_cycles, cycles_of
 from npu_passes.tiling.fused_producers import Producer, is_unchanged, producers_among
 from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
@@ -49,7 +49,9 @@ class Fusion:
     staged: dict[Operation, StagedOp]
     machine: Machine
     fitting: Fitting
-    finals: dict[Operation, Final] = field(default_factory=dict[Operation, Final])
+    finals: dict[Operation, tuple[Final, ...]] = field(
+        default_factory=dict[Operation, tuple[Final, ...]]
+    )
 
     def take(self, producer: Producer) -> None:
         """Let a producer run on the tiles of its readers, if that is worth it."""
@@ -69,14 +71,14 @@ class Fusion:
             found = self.staged[final]
             chains = {**found.chains, index: (op, *found.chains.get(index, ()))}
             self.staged[final] = replace(found, chains=chains)
-            self.finals[op] = final, index
+        self.finals[op] = finals
 
     def finals_of(self, producer: Producer) -> Iterator[Final]:
         """The ops on whose tiles a producer would run; none if it computes a kernel for one."""
         if any(index and reader in self.finals for reader, index in producer.readers):
             return
         for reader, index in producer.readers:
-            yield self.finals.get(reader, (reader, index))
+            yield from self.finals.get(reader, ((reader, index),))
 
     def is_worth(self, op: Operation, finals: Sequence[Final]) -> bool:
         """Whether an elementwise op takes less time on the tiles of some ops than in its own loops.
@@ -91,13 +93,14 @@ class Fusion:
     def with_depthwise(self, op: Operation, final: Operation) -> StagedOp | None:
         """A 1x1 convolution whose tiles a depthwise one computes; None if that is not worth it."""
         old = self.staged[final]
-        kernels = tuple(self.aligned(bytes_of(map_type(value))) for value in op.operands[1:-1])
+        stage = self.stage(final)
+        kernels = tuple(stage.bytes(shape_of(value), value) for value in op.operands[1:-1])
         new, tile = None, 0
         for _ in range(2):  # the second time, with room for the tile that the first one needs
             new = self.fitting(final, old.free - sum(kernels) - tile)
             if new is None or not has_whole_maps(new):
                 return None
-            tile = self.stage(final).bytes(new.cut.shape(0), final.operands[0])
+            tile = stage.bytes(new.cut.shape(0), final.operands[0])
             if new.footprint + sum(kernels) + tile <= old.free:
                 changed = replace(old, staging=new, besides=(*kernels, tile))
                 return changed if self.is_better(changed, op) else None
@@ -125,10 +128,6 @@ class Fusion:
     def stage(self, op: Operation) -> Stage:
         """The first way to stage an op."""
         return stage_of(op, off_chip_operands(op), self.machine.alignment)
-
-    def aligned(self, size: int) -> int:
-        """A number of bytes, rounded up to the alignment of the machine."""
-        return -(-size // self.machine.alignment) * self.machine.alignment
 
     def compute(self, op: Operation) -> Fraction:
         """How long an op computes, once."""

@@ -31,7 +31,11 @@ Sums that are read back use `OTHER_MAPS`.
 
 def allocate(b: LoopBuilder, op: Operation, buffer: Buffer, shape: Sequence[int]) -> SSAValue:
     """Allocate a tile buffer on chip."""
-    value = op.operands[buffer.operands[0]]
+    return allocate_part(b, op.operands[buffer.operands[0]], shape)
+
+
+def allocate_part(b: LoopBuilder, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """Allocate a buffer on chip for a part of a map or of a parameter."""
     type_ = MemRefType(memref_type(value).element_type, shape, memory_space=SramSpace())
     return b.insert(AllocOp(type_), f"{value.name_hint or 'map'}_tile").buffer
 

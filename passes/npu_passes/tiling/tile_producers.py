@@ -5,22 +5,18 @@ Level of IR: inside of the loop nest of that layer, right behind the load of a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from npu_dialect.attributes import RUNS
 from npu_dialect.computing import computation_of
-from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.sram import AllocOp
-from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_passes.tiling.layer_spaces import TileForm, tile_layer
-from npu_passes.tiling.tile_moves import WEIGHTS, corner, transfer, view
+from npu_passes.tiling.tile_moves import WEIGHTS, allocate_part, corner, transfer, view
 
 
 @dataclass(frozen=True)
@@ -43,18 +39,13 @@ class Chain:
         """Allocate what convolutions need, and load their parameters."""
         for op in self.ops:
             if isinstance(op, Conv2dOp):
-                self.outputs[op] = self.allocate(op.output, self.shape)
+                self.outputs[op] = allocate_part(self.b, op.output, self.shape)
                 for value in op.inputs[1:]:
-                    self.parameters[value] = self.allocate(value, shape_of(value))
+                    self.parameters[value] = allocate_part(self.b, value, shape_of(value))
         for op in self.ops:
             for value in op.inputs[1:] if isinstance(op, Conv2dOp) else ():
                 channel, target = WEIGHTS % self.channels, self.parameters[value]
                 transfer(self.b, op, value, target, channel, weights=True)
-
-    def allocate(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """Allocate a buffer on chip for a part of a map or of a parameter."""
-        type_ = MemRefType(memref_type(value).element_type, shape, memory_space=SramSpace())
-        return self.b.insert(AllocOp(type_), f"{value.name_hint or 'map'}_tile").buffer
 
     def compute(self, tile: SSAValue, channel: Index, runs: int | None) -> None:
         """Build the ops on a tile that has been loaded. `channel`: its first channel.

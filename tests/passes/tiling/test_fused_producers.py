@@ -16,7 +16,8 @@ from xdsl.utils.exceptions import PassFailedException
 from helpers.parsing import parse
 from helpers.quantized.build import Array
 from helpers.tiles.chain import function_of, through
-from helpers.tiles.producers import MACHINE, TIMED, Layers, layers, map_of, module_of
+from helpers.tiles.machines import MACHINE, TIMED
+from helpers.tiles.producers import Layers, layers, map_of, module_of
 from npu_dialect.attributes import LAYER, TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.dma import Counters
@@ -145,6 +146,31 @@ def test_a_machine_without_time_computes_nothing_twice() -> None:
     assert not any(each.chains for each in found.staged)
     found = tiled(wanted, replace(MACHINE, sram_bytes=20000), "")
     assert [list(each.chains) for each in found.staged] == [[0]]
+
+
+@pytest.mark.parametrize("sram_bytes", [400, 1500, 6000])
+def test_two_activations_in_front_of_two_readers(sram_bytes: int) -> None:
+    """Both run on the tiles of both readers, the second one behind the first one."""
+    kind, pixels, out = map_of((1, 4, 6, 6)), map_of((2, 4, 1, 1)), map_of((1, 2, 6, 6))
+    module = parse(f"""
+func.func @f(%x: {kind}, %w: {pixels}, %y: {out}, %z: {out}) {{
+  %r = dram.alloc : {kind}
+  npu.relu ins(%x : {kind}) outs(%r : {kind})
+  %s = dram.alloc : {kind}
+  npu.map ins(%r : {kind}) outs(%s : {kind}) with cos
+  npu.conv2d ins(%s, %w : {kind}, {pixels}) outs(%y : {out})
+  npu.conv2d ins(%s, %w : {kind}, {pixels}) outs(%z : {out})
+  func.return
+}}""")
+    TARGET.set(module, TargetAttr.of(replace(MACHINE, **TIMED, sram_bytes=sram_bytes)))
+    random = np.random.default_rng(5)
+    shapes = [shape_of(arg) for arg in function_of(module).args]
+    inputs = [random.integers(-3, 4, shape).astype(np.float32) for shape in shapes]
+    expected = run_function(module.clone(), None, inputs)
+    through(module, "npu-tile-loops")
+    assert not any("npu.tile" in op.attributes for op in module.walk() if op.name == "npu.relu")
+    for one, other in zip(run_function(module, None, inputs), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
 def kernels_and_bias(computed: str) -> str:

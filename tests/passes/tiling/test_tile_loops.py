@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -27,6 +26,7 @@ from helpers.layers_text import (
     pools,
     simple_layers,
 )
+from helpers.tiles.machines import MACHINE, TIMED
 from npu_dialect.attributes import TARGET
 from npu_dialect.dma import DMA
 from npu_dialect.interpreters import run_function
@@ -48,14 +48,6 @@ from npu_passes.tiling.tile_loops import TileLoopsPass, stage_function
 LAYERS = st.one_of(
     convolutions(), convolutions(), pools(), dense_layers(), simple_layers(), moving_layers()
 )
-MACHINE = Machine("m", 1 << 20, 0, dma_channels=4)
-TIMED: dict[str, Any] = {
-    "dma_setup_cycles": 10,
-    "dma_jump_cycles": 3,
-    "dma_bytes_per_cycle": Fraction(2),
-    "sram_bytes_per_cycle": Fraction(16),
-}
-"""Numbers of time, with which some tiles are faster than others."""
 
 
 def parsed(text: str) -> tuple[Context, ModuleOp]:
