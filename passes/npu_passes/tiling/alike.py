@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from npu_dialect.computing import computation_of, parameters_of
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers.epilogue import EpilogueOp
-from npu_passes.tiling.channel_scales import has_channel_scales
+from npu_passes.support.channel_scales import has_channel_scales
 
 NUMBERS = frozenset({"epilogue", "function", "scales", "table", "zero_point", "zero_points"})
 """Properties of numbers. Of an epilogue, the pool and whether it requantises count, and of all of

@@ -29,13 +29,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from npu_dialect.computing import computation_of
 from npu_dialect.dram import AllocOp
-from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.layers import Conv2dOp, PruneZeroBlocksOp
-from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.layers import Conv2dOp
 from npu_passes.analysis.accesses import accesses
+from npu_passes.analysis.local_layers import computes_channels, computes_elements, computes_pixels
 from npu_passes.analysis.views import key_of
-from npu_passes.tiling.channel_scales import has_channel_scales
 from npu_passes.tiling.stage import off_chip_operands
 
 
@@ -70,10 +68,8 @@ def is_elementwise(op: Operation) -> bool:
     """Whether an op computes each element of a map off the chip from the same one of another."""
     if len(op.operands) != 2 or not keeps_type(op) or off_chip_operands(op) != set(op.operands):
         return False
-    if isinstance(op, PruneZeroBlocksOp):
-        return False  # whether an element becomes zero depends on those around it
     if isinstance(op, LayerOp):
-        return op.ELEMENTWISE and not has_channel_scales(op)
+        return computes_elements(op)
     found = computation_of(op)
     if found is None or found.accumulates or found.domain is None or found.domain.sums:
         return False
@@ -82,14 +78,11 @@ def is_elementwise(op: Operation) -> bool:
 
 def is_depthwise(op: Operation) -> bool:
     """Whether an op is a depthwise convolution between maps of one size, all off the chip."""
-    if not isinstance(op, Conv2dOp) or not keeps_type(op) or op.residual is not None:
+    if not isinstance(op, Conv2dOp) or not keeps_type(op) or not computes_channels(op):
         return False
-    if op.pool is not None or op.working_memory is not None or op.accumulate is not None:
+    if op.working_memory is not None or op.accumulate is not None:
         return False
-    channels, one, *_ = shape_of(op.weight)
-    whole = op.group_count == channels and one == 1 and set(int_values(op.strides)) == {1}
-    outside = off_chip_operands(op) == set(op.operands) and op.operands[0] is not op.operands[-1]
-    return whole and outside and not has_channel_scales(op)
+    return off_chip_operands(op) == set(op.operands) and op.operands[0] is not op.operands[-1]
 
 
 def keeps_type(op: Operation) -> bool:
@@ -99,10 +92,7 @@ def keeps_type(op: Operation) -> bool:
 
 def is_pointwise(op: Operation, index: int) -> bool:
     """Whether an operand is the input of a 1x1 convolution that uses all of its elements."""
-    if not isinstance(op, Conv2dOp) or index or op.group_count != 1 or op.pool is not None:
-        return False
-    plain = not any(int_values(op.pads)) and set(int_values(op.strides)) == {1}
-    return plain and tuple(shape_of(op.weight)[2:]) == (1, 1)
+    return isinstance(op, Conv2dOp) and index == 0 and computes_pixels(op)
 
 
 def readers_of(op: Operation, ops: Sequence[Operation]) -> tuple[tuple[Operation, int], ...]:

@@ -37,7 +37,7 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
-from npu_passes.tiling.channel_scales import has_channel_scales, take_channels
+from npu_passes.support.channel_scales import has_channel_scales, take_channels
 from npu_passes.tiling.moving_spaces import moving_space, tile_pick
 from npu_plans.tiles.operand_regions import Along, Loop, Pads, Space, can_cut
 
