@@ -31,6 +31,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.npu.maps import map_type
 from npu_dialect.sram import SpanOp
+from npu_passes.support.lowest import is_lowest
 from npu_passes.support.op_builder import OpBuilder
 from npu_passes.support.symbols import TakenNames
 
@@ -209,7 +210,13 @@ class LoopBuilder(OpBuilder):
         return self.quickly(arith.AddfOp, operands, total.type, add, "contract", hint)
 
     def maxf(self, lhs: SSAValue, rhs: SSAValue, hint: str | None = None) -> SSAValue:
-        """The greater of two floats or integers; NaN if one of them is."""
+        """The greater of two floats or integers; NaN if one of them is.
+
+        What no number is below takes no op. It would also make gcc convert sums to floats under the
+        condition `ne`, which the assembler of binutils 2.40 mistakes for an instruction of Helium.
+        """
+        if is_lowest(rhs):
+            return lhs
         if isa(lhs.type, IntegerType):
             above = self.compare(arith.CmpiOp, lhs, rhs, "sgt")
             return self.select(above, lhs, rhs, hint)

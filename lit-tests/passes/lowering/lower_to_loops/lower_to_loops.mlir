@@ -122,6 +122,22 @@ func.func @lrn(%x : memref<1x8x3x4xf32, #npu.sram>, %y : memref<1x8x3x4xf32, #np
 
 // -----
 
+// A window of one element is its own maximum: nothing is compared with the lowest number.
+// CHECK-LABEL: func.func @one_element
+// CHECK-NOT: arith.cmpf
+// CHECK-NOT: arith.select
+// CHECK: func.return
+// SCALAR-LABEL: func.func @one_element
+// SCALAR-NOT: arith.cmpf
+// SCALAR-NOT: arith.select
+// SCALAR: func.return
+func.func @one_element(%x : memref<1x8x9x9xf32>, %w : memref<8x8x3x3xf32>, %o : memref<1x8x5x5xf32>) {
+  npu.conv2d ins(%x, %w : memref<1x8x9x9xf32>, memref<8x8x3x3xf32>) outs(%o : memref<1x8x5x5xf32>) pads [1, 1, 1, 1] then max_pool [1, 1] by [2, 2]
+  func.return
+}
+
+// -----
+
 // What is no layer stays as it is.
 // CHECK-LABEL: func.func @left_alone
 // CHECK-NEXT: "test.op"(%x)

@@ -12,7 +12,19 @@ from xdsl.dialects.builtin import ModuleOp
 
 from helpers.c_harness import run_c, write_files
 from helpers.emulated import require
-from helpers.kernel_roads import BYTES, DSP, ROADS, SMALL, Road, lowered, placed, same
+from helpers.kernel_roads import (
+    BYTES,
+    DSP,
+    M0,
+    M7,
+    ROADS,
+    SMALL,
+    VECTORS,
+    Road,
+    lowered,
+    placed,
+    same,
+)
 from helpers.kernel_slices import SliceMaker
 from helpers.quantized.build import Array
 from npu_dialect.interpreters import run_function
@@ -63,7 +75,16 @@ def test_host(road: Road) -> None:
 
 
 @pytest.mark.parametrize(
-    ("road", "seed"), [(DSP, 31), pytest.param(DSP, 32, marks=pytest.mark.slow)], ids=str
+    ("road", "seed"),
+    [
+        (DSP, 31),
+        *(
+            pytest.param(road, seed, marks=pytest.mark.slow)
+            for road in (DSP, M0, M7, BYTES, VECTORS)
+            for seed in (32, 34)
+        ),
+    ],
+    ids=str,
 )
 def test_machines(road: Road, seed: int, tmp_path: Path) -> None:
     """The same programs on emulated boards."""
