@@ -64,8 +64,7 @@ format: venv ## let ruff rewrite what it can
 
 bench: venv ## measure code, memory, traffic and instructions, and the compiler's speed
 	@$(VENV)/bin/python scripts/toolchains.py
-	@$(VENV)/bin/python bench/mcu.py
-	@$(VENV)/bin/python bench/layers.py
+	@$(VENV)/bin/python bench/mcu.py --all
 	@$(VENV)/bin/python bench/scale.py
 	@$(VENV)/bin/python bench/tiling.py
 	@$(VENV)/bin/python bench/off_chip.py

@@ -17,7 +17,7 @@ import argparse
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import onnx
@@ -146,6 +146,11 @@ def measured(name: str, target: str, *, check: bool) -> tuple[str, ...]:
     return name, *map(str, (macs, found.arena, rom, count)), f"{count / macs:.2f}", *against
 
 
+def table(names: Iterable[str], target: str, *, check: bool) -> str:
+    """The table of some networks on a machine."""
+    return "\n".join(columns([TITLES, *(measured(name, target, check=check) for name in names)], 1))
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -155,8 +160,7 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.networks) - set(KINDS):
         parser.error(f"no network {', '.join(sorted(unknown))}: expected {', '.join(KINDS)}")
-    rows = [measured(name, options.target, check=options.check) for name in options.networks]
-    print("\n".join(columns([TITLES, *rows], 1)))
+    print(table(options.networks, options.target, check=options.check))
     return 0
 
 

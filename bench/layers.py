@@ -253,6 +253,15 @@ def figures(name: str, shape: Shape, target: str, *, check: bool) -> tuple[str, 
     return name, *rates
 
 
+def tables(only: str, target: str, *, check: bool) -> str:
+    """The tables of the layers whose names have a text, on a machine."""
+    rows = [measured(single, target) for single in singles() if only in single.name]
+    chosen = {name: shape for name, shape in SHAPES.items() if only in name}
+    lines = [figures(name, shape, target, check=check) for name, shape in chosen.items()]
+    found = list(columns([TITLES, *rows], left=2)) if rows else []
+    return "\n".join([*found, *(columns([CONVOLUTIONS, *lines], left=1) if lines else ())])
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="single layers on an emulated Cortex-M")
@@ -260,15 +269,7 @@ def main() -> None:
     parser.add_argument("--target", choices=TARGETS, default=TARGET)
     parser.add_argument("--check", action="store_true", help="compare with onnxruntime")
     arguments = parser.parse_args()
-    rows = [
-        measured(single, arguments.target) for single in singles() if arguments.only in single.name
-    ]
-    if rows:
-        print("\n".join(columns([TITLES, *rows], left=2)))
-    chosen = {name: shape for name, shape in SHAPES.items() if arguments.only in name}
-    if chosen:
-        lines = [figures(n, s, arguments.target, check=arguments.check) for n, s in chosen.items()]
-        print("\n".join(columns([CONVOLUTIONS, *lines], left=1)))
+    print(tables(arguments.only, arguments.target, check=arguments.check))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """Memory and instructions of compiled networks on emulated microcontrollers.
 
     python bench/mcu.py [MODEL.onnx ...] [--target NAME ...] [--io int8] [--requantize fixed]
-                        [--flash fast|small] [--flash-bytes N] [--layers]
+                        [--flash fast|small] [--flash-bytes N] [--layers] [--all]
 
 Each model is compiled with npu-compile, built with -O2 and with -O3, and run under QEMU on seeded
 random numbers. The table shows the build that executes fewer instructions; with --flash small only
 -O2 is built. With --layers, the instructions of each layer follow. Bytes and instructions are exact
 and the same on every computer with the same compilers (gcc 12.2 where the peers were measured).
 Recorded figures of peers.toml follow, for networks that it knows by the name of their file.
+
+With --all, the tables of the other benches for boards come first, each with its command: single
+layers and networks of other kinds, without and with vectors, and machines with several memories.
 """
 
 from __future__ import annotations
@@ -303,6 +306,21 @@ def bench(model: Path, target: str, more: Sequence[str], with_layers: bool) -> t
     return right, "\n\n".join(filter(None, parts))
 
 
+def other_tables() -> Iterator[str]:
+    """The tables of the other benches for boards, each behind the command that prints it alone.
+
+    Outputs are compared with onnxruntime's; a bench raises an error if they differ.
+    """
+    layers, kinds, memories = map(import_module, ("layers", "kinds", "memories"))
+    for core in ("cortex-m4", "cortex-m55"):
+        yield f"python bench/layers.py --target {core} --check"
+        yield f"{layers.tables('', core, check=True)}\n"
+        yield f"python bench/kinds.py --target {core} --check"
+        yield f"{kinds.table(kinds.KINDS, core, check=True)}\n"
+    yield "python bench/memories.py"
+    yield f"{memories.table(memories.CASES)}\n"
+
+
 def main() -> int:
     """Print a table for each model; exit code 1 if one of them could not be measured."""
     parser = argparse.ArgumentParser(description="networks on emulated microcontrollers")
@@ -313,11 +331,14 @@ def main() -> int:
     parser.add_argument("--flash", choices=("fast", "small"), help="as for npu-compile")
     parser.add_argument("--flash-bytes", metavar="N", help="as for npu-compile")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")
+    parser.add_argument("--all", action="store_true", help="other tables for boards first")
     arguments = parser.parse_args()
     more = ["--io", arguments.io]
     more += ["--requantize", arguments.requantize] if arguments.requantize else []
     more += ["--flash", arguments.flash] if arguments.flash else []
     more += ["--flash-bytes", arguments.flash_bytes] if arguments.flash_bytes else []
+    for said in other_tables() if arguments.all else ():
+        print(said, flush=True)
     good = True
     for model in arguments.models:
         print(f"{model.name}: bytes, and instructions of one inference")
