@@ -30,8 +30,10 @@ from npu_plans.kernels.packing import pairs
 ELEMENT_BYTES = 2
 GATHERED = 2.5
 """Instructions that gather an element of a line."""
-SAVED = 1.0
-"""Instructions that a tap takes less than in a kernel of four channels at a time."""
+TAP = 1.2
+"""Instructions of a tap on lines, which hold padding as well."""
+UNPACKED_TAP = 2.2
+"""Instructions of a tap in a kernel of four channels at a time, which leaves out padding."""
 LEAST_TAPS = 2
 """The fewest taps of a kernel row that make a word."""
 WIDTHS = (4, 2)
@@ -142,13 +144,15 @@ class LinePlan:
 
     @staticmethod
     def pays(rows: Axis, columns: Axis) -> bool:
-        """Whether the instructions that gathering takes are fewer than those that words save.
+        """Whether gathering and multiplying lines takes less than a kernel without them.
 
-        Of each output, `GATHERED` instructions for each element that it adds to the lines, against
-        `SAVED` for each tap. A line has a loop of its own, so it must not be short.
+        Each output adds `GATHERED` instructions for some elements to the lines. A line has a loop
+        of its own, so it must not be short.
         """
-        elements = rows.stride * columns.stride * GATHERED
-        return columns.outputs >= WIDTHS[-1] and elements < SAVED * rows.kernel * columns.kernel
+        outputs = rows.outputs * columns.outputs
+        lines = rows.stride * columns.stride * GATHERED + TAP * rows.kernel * columns.kernel
+        others = UNPACKED_TAP * products(rows) * products(columns)
+        return columns.outputs >= WIDTHS[-1] and lines * outputs < others
 
     @staticmethod
     def chosen(rows: Axis, columns: Axis, room: int) -> LinePlan | None:
@@ -191,6 +195,11 @@ class LinePlan:
     def filled(self) -> int:
         """The columns of the input that a line holds, behind its padding."""
         return max(0, min(self.columns.size, self.pitch - self.columns.before))
+
+
+def products(axis: Axis) -> int:
+    """The taps of all outputs along an axis that lie on the map."""
+    return sum(high - low for low, high in map(axis.taps, range(axis.outputs)))
 
 
 SLACK = 2
