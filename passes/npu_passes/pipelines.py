@@ -49,6 +49,7 @@ def road(
         code and "npu-share-constants",
         code,
         "npu-check-overlays" if overlays else "",
+        "npu-outline-rows",
     )
     return ",".join(step for step in passes if step)
 

@@ -109,7 +109,7 @@ WHAT = Key(
     (Place.FUNCTION,),
     TEXT,
     "the layer of an outlined function as text, without operands and types",
-    writers="npu-outline-layers, npu-share-functions",
+    writers="npu-outline-layers, npu-outline-rows, npu-share-functions",
     readers="c",
     absent="the comment in the C has no such line",
 )

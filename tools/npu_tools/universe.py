@@ -65,6 +65,7 @@ PASSES = {
     "npu-measure-zero-blocks": ("npu_passes.zero_blocks.measure_zero_blocks:MeasureZeroBlocksPass"),
     "npu-move-maps": "npu_passes.buffers.move_maps:MoveMapsPass",
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",
+    "npu-outline-rows": "npu_passes.lowering.outline_rows:OutlineRowsPass",
     "npu-overlay-maps": "npu_passes.overlap.overlay_maps:OverlayMapsPass",
     "npu-place-weights": "npu_passes.buffers.place_weights:PlaceWeightsPass",
     "npu-plan-as": "npu_passes.graph.plan_as:PlanAsPass",

@@ -27,6 +27,7 @@ from npu_dialect.npu.maps import bytes_of, element_bytes, map_type
 from npu_dialect.walking import walk_kind
 from npu_passes.analysis import loop_work
 from npu_passes.analysis.index_values import result_of
+from npu_passes.analysis.inlined_rows import with_inlined_rows
 from npu_passes.analysis.views import root_of
 
 Reads: TypeAlias = Counter["str | BlockArgument"]
@@ -41,6 +42,7 @@ def constant_reads(module: ModuleOp) -> Mapping[str, int]:
 
     A program are all functions that no other one calls.
     """
+    module = with_inlined_rows(module)
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
     called = {op.callee.string_value() for op in walk_kind(module, func.CallOp)}
     reader = Reader(functions, loop_work.Counter(functions))

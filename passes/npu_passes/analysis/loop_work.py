@@ -25,6 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.walking import walk
 from npu_passes.analysis.index_values import result_of
+from npu_passes.analysis.inlined_rows import with_inlined_rows
 
 WEIGHTS: Mapping[str, float] = {
     "memref.load": 1,
@@ -86,6 +87,7 @@ def work_of(module: ModuleOp) -> float:
 
     Raises: UnknownWork for a loop whose bounds do not follow from constants and outer loops.
     """
+    module = with_inlined_rows(module)
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
     called = {op.callee.string_value() for op in walk(module) if isinstance(op, func.CallOp)}
     counter = Counter(functions)

@@ -27,6 +27,7 @@ from xdsl.ir import Operation
 from npu_dialect.attributes import INSTRUCTIONS, LAYER
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk_kind
+from npu_passes.analysis.inlined_rows import with_inlined_rows
 from npu_passes.analysis.plain_code import plain_code
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.instructions.costs import CostError, Costs, costs_of, known_cores
@@ -89,7 +90,7 @@ def estimated(module: ModuleOp, costs: Costs) -> Estimate:
 
     Raises: PassFailedException if the number of trips of a loop does not follow from constants.
     """
-    program = program_features(module, costs.core)
+    program = program_features(with_inlined_rows(module), costs.core)
     found = {
         call: round(costs.instructions(program.layers.get(place, {})))
         for place, call in enumerate(layer_calls(module))
