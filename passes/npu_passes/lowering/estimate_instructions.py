@@ -90,7 +90,7 @@ def estimated(module: ModuleOp, costs: Costs) -> Estimate:
 
     Raises: PassFailedException if the number of trips of a loop does not follow from constants.
     """
-    program = program_features(with_inlined_rows(module), costs.core)
+    program = program_features(module, costs.core)
     found = {
         call: round(costs.instructions(program.layers.get(place, {})))
         for place, call in enumerate(layer_calls(module))
@@ -103,6 +103,7 @@ def program_features(module: ModuleOp, core: Core) -> Program:
 
     Raises: as `estimated`.
     """
+    module = with_inlined_rows(module)
     places: dict[Operation, int] = {}
     places.update((call, place) for place, call in enumerate(layer_calls(module)))
     entries = [function.sym_name.data for function in entries_of(module)]

@@ -112,3 +112,6 @@ def test_gathering_pays_where_taps_are_many() -> None:
     assert not LinePlan.pays(strided, strided)
     assert LinePlan.pays(Axis(24, 5, 2, 2, 2), Axis(24, 5, 2, 2, 2))
     assert not LinePlan.pays(wide, Axis(1, 3, 1, 1, 1))
+    three, six = Axis(3, 3, 1, 1, 1), Axis(6, 3, 1, 1, 1)
+    assert not LinePlan.pays(three, three)
+    assert LinePlan.pays(six, six)
