@@ -12,8 +12,9 @@ multiply-accumulates or with vectors. A layer with a working memory gathers the 
 there, as 16-bit elements with their padding, and computes that channel before it reads the next.
 That takes fewer instructions than four channels at a time, as two taps are one product. On vectors
 it holds the channel with its padding, as bytes, or where there is less room its last four rows. So
-nine taps are one product. Where it takes fewer instructions to gather windows from the map, or
-where there is no room, a layer on vectors gets `npu.by_channel` instead.
+nine taps are one product; several filters of a channel share what is gathered. Where it takes fewer
+instructions to gather windows from the map, or where there is no room, a layer on vectors gets
+`npu.by_channel` instead.
 
 The decision: whether there is room, and for how many rows. A layer gets a working memory only if it
 lives beside the other buffers of the layer below the memory peak, so no arena grows for it, or

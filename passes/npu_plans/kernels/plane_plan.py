@@ -195,13 +195,12 @@ class PlanePlan:
         ]
         return min(fitting or tiles[:1], key=lambda t: t.instructions / (t.down * t.across))
 
-    @property
-    def total(self) -> int:
-        """The instructions of a channel, about."""
+    def total(self, filters: int) -> int:
+        """The instructions of a channel with some filters, about. It is copied once."""
         parts = -(-self.rows.size // COPIED[0]) * -(-self.columns.size // COPIED[1])
         pairs, single = divmod(self.rows.outputs, self.height)
         found = pairs * self.instructions(self.height) + (self.instructions(1) if single else 0)
-        return COPYING * parts + found
+        return COPYING * parts + filters * found
 
     @property
     def height(self) -> int:

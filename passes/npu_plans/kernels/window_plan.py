@@ -133,16 +133,15 @@ class WindowPlan:
         """The most outputs of each of some rows that are stored together."""
         return EIGHT // rows
 
-    @property
-    def total(self) -> int:
-        """The instructions of a channel, about."""
+    def total(self, filters: int) -> int:
+        """The instructions of a channel with some filters, about. Each gathers its windows."""
         pairs, single = divmod(self.rows.outputs, self.height)
         found = pairs * self.instructions(self.height) + (self.instructions(1) if single else 0)
         (top, bottom), (left, right) = self.rows.interior(), self.columns.interior()
         across = -(-self.columns.outputs // self.across)
         sides = (left > 0) + (right < self.columns.outputs)
         rows = self.rows.outputs - (bottom - top)
-        return found + CUT * (rows * across + (bottom - top) * sides)
+        return filters * (found + CUT * (rows * across + (bottom - top) * sides))
 
     def instructions(self, rows: int) -> int:
         """The instructions of one or two rows of outputs."""

@@ -131,4 +131,6 @@ def test_the_height_with_fewer_instructions() -> None:
     assert PlanePlan(Axis(3, 3), strided).height == 1
     wide = Axis(16, 3, 2, 1, 1)
     assert PlanePlan(strided, wide).height == 1
-    assert PlanePlan(strided, wide).total == 6 * 6 * 4 + 6 * (4 * 4 + 12 + 6)
+    outputs = 6 * (4 * 4 + 12 + 6)
+    assert PlanePlan(strided, wide).total(1) == 6 * 6 * 4 + outputs
+    assert PlanePlan(strided, wide).total(3) == 6 * 6 * 4 + 3 * outputs

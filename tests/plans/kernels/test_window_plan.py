@@ -110,5 +110,6 @@ def test_patches_and_instructions() -> None:
     plan = WindowPlan(two, two)
     assert plan.height == 2
     assert plan.instructions(2) == (4 * 4 + 8 + 12 + 6) + (2 * 4 + 4 + 6 + 6)
-    assert plan.total == 3 * plan.instructions(2) + 14 * (3 + 5)
+    assert plan.total(1) == 3 * plan.instructions(2) + 14 * (3 + 5)
+    assert plan.total(2) == 2 * plan.total(1)
     assert WindowPlan(Axis(3, 3), two).height == 1

@@ -271,3 +271,59 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     func.return
   }
 }
+
+// -----
+
+// Two filters of a channel share its plane, so it takes fewer instructions here than windows, which each filter gathers.
+// CHECK-LABEL: func.func @two_filters
+// CHECK:       %lines = sram.alloc : memref<640xi8, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) scratch(%lines : memref<640xi8, #npu.sram>)
+// CHECK-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<16x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<16x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @two_filters(%x : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<16x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<16x1x3x3xi8, #npu.flash>) outs(%y : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<8192xi8, #npu.sram>
+    "use"(%p) : (memref<8192xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Without room for a plane, each of them gathers its windows.
+// CHECK-LABEL: func.func @two_filters_without_room
+// CHECK-NOT:   scratch
+// CHECK:       {npu.by_channel}
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<16x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<16x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @two_filters_without_room(%x : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<16x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<16x1x3x3xi8, #npu.flash>) outs(%y : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<7168xi8, #npu.sram>
+    "use"(%p) : (memref<7168xi8, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// At the peak, rows come first, as each output takes memory of the dying input.
+// CHECK-LABEL: func.func @two_filters_at_the_peak
+// CHECK-NOT:   scratch
+// CHECK-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<16x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<16x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @two_filters_at_the_peak(%x : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<16x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<16x1x3x3xi8, #npu.flash>) outs(%y : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) -> ()
+    func.return
+  }
+}

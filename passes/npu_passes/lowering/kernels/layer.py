@@ -110,6 +110,10 @@ class Layer:
             self.counted = self.weights[:, :, low:high]
         return (low, high), whole_rows(rows)
 
+    def filters_of_each(self, channels: int) -> int:
+        """The filters that read one channel in a depthwise layer: neighbours in the output."""
+        return len(self.bias) // channels
+
     def vector(self, map: SSAValue) -> SSAValue:
         """The memory of a map as a buffer of one axis."""
         if is_gapless(memref_type(map)):

@@ -1,11 +1,12 @@
-"""What kernels share that compute one channel at a time on a vector unit: its outputs.
+"""What kernels share that compute one filter at a time on a vector unit: its outputs.
 
     %s = mve.join %a, %b, %c, %d : vector<4xi32>
     ...
     %q = mve.narrow %first, %second : vector<4xi32> -> vector<8xi16>
     mve.scatter %q, %ofm[%at] at %targets reach 405 saturated : memref<2048xi8, #npu.sram>
 
-All lanes have one bias and one scale. Eight outputs are stored at once, wherever they lie.
+All lanes have one bias and one scale. Eight outputs are stored at once, wherever they lie. The
+number of a filter is that of its channel in the output.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ BYTE_BOUNDS = (-128, 127)
 
 
 class ChannelOutputs:
-    """Requantises and stores the outputs of one channel."""
+    """Requantises and stores the outputs of one channel of the output."""
 
     def __init__(self, layer: Layer, outputs: VectorOutputs) -> None:
         self.layer, self.outputs, self.b = layer, outputs, layer.b

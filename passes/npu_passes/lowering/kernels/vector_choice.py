@@ -69,9 +69,9 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
     vectors = vectors and element_of(out) in BYTE_TYPES
     vectors = vectors and pixel_steps(memref_type(out)) is not None
     if last and is_depthwise(op):
-        one = shape_of(op.weight)[0] == grid.channels
+        near = EIGHT * filters_of_each(op) <= FARTHEST
         folds = op.overlap == Overlap.ACCUMULATE
-        return "depthwise" if vectors and one and not folds else None
+        return "depthwise" if vectors and near and not folds else None
     own = replace(grid, channels=grid.channels // op.group_count)
     if last and VectorDenseKernel.fits(own):
         return "dense"
@@ -115,12 +115,20 @@ def can_have_planes(op: Conv2dOp, options: LoopOptions) -> bool:
 
 
 def has_channels_apart(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether each channel of a map of i8 with channels last is one of the output, on vectors."""
+    """Whether a map of i8 with channels last has filters for each channel, on vectors.
+
+    A few channels with several filters each have filters in lanes.
+    """
     grid, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
-    if not (last and has_vector_outputs(op, options)):
+    if not (last and has_vector_outputs(op, options)) or op.group_count != grid.channels:
         return False
-    one = op.group_count == grid.channels == shape_of(op.weight)[0] and op.pool is None
-    return one and are_bounds(op.activation) and element_of(op.output) == i8
+    apart = op.pool is None and (filters_of_each(op) == 1 or is_depthwise(op))
+    return apart and are_bounds(op.activation) and element_of(op.output) == i8
+
+
+def filters_of_each(op: Conv2dOp) -> int:
+    """The filters of each group."""
+    return shape_of(op.weight)[0] // op.group_count
 
 
 def vector_patches(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -> PatchKernel:

@@ -9,6 +9,9 @@ magnitudes of their weights add up to less than 256. The taps are so put into gr
 all channels; a group is summed up in 16 bits and then added to words (`mve.widen`): one vector of
 the even channels, one of the odd ones. The zero point is folded into the first values. The weights
 lie as [eight channels, kernel y, kernel x, channel of the eight], with zeros behind the last one.
+
+If a channel has several filters, eight channels are multiplied by the first one of each, then by
+the second ones, and so on. Outputs of neighbouring lanes then lie apart, so they are scattered.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer, wrapped
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.walk import each_row, each_strip
@@ -54,43 +58,55 @@ def groups_of(weights: NDArray[np.integer[Any]]) -> list[list[int]]:
     return [taps for taps, _ in found]
 
 
+def in_eights(values: NDArray[np.generic], multiplier: int) -> NDArray[np.generic]:
+    """Values [..., filters] in the order of vectors; a channel has `multiplier` filters.
+
+    For each eight channels lie those of their first filters, of their second ones, and so on. What
+    the last channels lack of eight is 0.
+    """
+    shape, channels = values.shape[:-1], values.shape[-1] // multiplier
+    room = np.zeros((*shape, -(-channels // EIGHT) * EIGHT, multiplier), values.dtype)
+    room[..., :channels, :] = values.reshape(*shape, channels, multiplier)
+    eights = np.swapaxes(room.reshape(*shape, -1, EIGHT, multiplier), -1, -2)
+    return np.ascontiguousarray(eights).reshape(*shape, -1)
+
+
 def in_halves(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Values [..., channels], eight by eight the even ones before the odd ones, padded with 0."""
-    channels = values.shape[-1]
-    room = np.zeros((*values.shape[:-1], -(-channels // EIGHT) * EIGHT), values.dtype)
-    room[..., :channels] = values
-    pairs = room.reshape(*room.shape[:-1], -1, EIGHT // 2, 2)
-    return np.ascontiguousarray(np.swapaxes(pairs, -1, -2)).reshape(room.shape)
+    """Values [..., lanes of vectors], eight by eight the even ones before the odd ones."""
+    pairs = values.reshape(*values.shape[:-1], -1, EIGHT // 2, 2)
+    return np.ascontiguousarray(np.swapaxes(pairs, -1, -2)).reshape(values.shape)
 
 
 class VectorDepthwiseKernel:
-    """Builds the loops of a depthwise convolution with one filter a channel."""
+    """Builds the loops of a depthwise convolution."""
 
     def __init__(self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs) -> None:
         self.layer, self.grid, self.outputs = layer, grid, outputs
         self.b: LoopBuilder = layer.b
         self.rows, self.columns, self.channels = grid.rows, grid.columns, grid.channels
-        weights = layer.weights.reshape(self.channels, -1).transpose()
+        self.multiplier = layer.filters_of_each(self.channels)
+        self.scattered = ChannelOutputs(layer, outputs)
+        weights = layer.weights.reshape(len(layer.bias), -1).transpose()
         self.groups = groups_of(weights)
         rows = weights.reshape(self.rows.kernel, self.columns.kernel, -1)
         self.row_groups = groups_of(np.abs(rows.astype(np.int64)).max(axis=0))
-        self.pitch = -(-self.channels // EIGHT) * EIGHT
-        padded = np.zeros((self.size, self.pitch), np.int8)
-        padded[:, : self.channels] = weights
-        packed = padded.reshape(self.size, -1, EIGHT).transpose(1, 0, 2)
+        ordered = in_eights(weights, self.multiplier)
+        self.pitch = ordered.shape[-1]
+        packed = ordered.reshape(self.size, -1, EIGHT).transpose(1, 0, 2)
         self.taps = layer.table("taps", packed.ravel())
         self.patch = layer.vector(map)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         first = np.stack([layer.bias]) if self.starts.is_plain else self.starts.values
         if self.starts.is_plain:
             first = first - layer.zero_point * weights.astype(np.int64).sum(axis=0)
-        self.first = layer.table("starts", wrapped(in_halves(first).astype(np.int64).ravel()))
+        starts = in_halves(in_eights(first, self.multiplier)).astype(np.int64)
+        self.first = layer.table("starts", wrapped(starts.ravel()))
 
     @cached_property
     def scales(self) -> SSAValue:
         """The table of scales, the even channels of eight before the odd ones."""
         scales = np.array(self.outputs.scaling.scales, np.float32)
-        return self.layer.table("scales", in_halves(scales))
+        return self.layer.table("scales", in_halves(in_eights(scales, self.multiplier)))
 
     def build(self) -> None:
         """Build the loops over the outputs."""
@@ -119,23 +135,32 @@ class VectorDepthwiseKernel:
         x = window_start(b, self.columns, column) if known is None else strip.origin
         base = b.add(b.mul(y, self.grid.line), b.mul(x, self.grid.pixel))
 
-        def block(channel: Index, first: int | None) -> None:
-            sums = self.first_sums(None if inside else row, places, channel)
+        def block(channel: Index, number: Index, first: int | None) -> None:
+            lanes = b.add(b.mul(channel, self.multiplier), b.mul(number, EIGHT))
+            sums = self.first_sums(None if inside else row, places, lanes)
             at = b.add(base, channel)
             if strip.reach and inside and self.size <= STRAIGHT:
-                taps = b.mul(channel, self.size)
+                taps = b.mul(lanes, self.size)
                 sums = self.add(strip, at, taps, self.groups, sums, first)
             elif strip.reach:
-                sums = self.looped(strip, row, (at, channel), sums, first)
-            self.put(sums, channel, row, column, first)
+                sums = self.looped(strip, row, (at, lanes), sums, first)
+            filter = b.add(b.mul(channel, self.multiplier), number)
+            self.put(sums, (lanes, filter), row, column, first)
+
+        def blocks(channel: Index, first: int | None) -> None:
+            def one(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                block(channel, number, first)
+                return ()
+
+            b.loop(0, self.multiplier, one, hint="filter")
 
         def eight(channel: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            block(channel, None)
+            blocks(channel, None)
             return ()
 
         b.loop(0, whole, eight, step=EIGHT, hint="c")
         if whole < self.channels:
-            block(whole, self.channels - whole)
+            blocks(whole, self.channels - whole)
 
     @property
     def size(self) -> int:
@@ -143,11 +168,11 @@ class VectorDepthwiseKernel:
         return self.rows.kernel * self.columns.kernel
 
     def first_sums(
-        self, row: Index | None, columns: Sequence[int | None], channel: Index
+        self, row: Index | None, columns: Sequence[int | None], lanes: Index
     ) -> list[SSAValue]:
         """The first values of eight channels of each output: of even ones, then of odd ones.
 
-        A row or column is None if padding cuts no window there.
+        A row or column is None if padding cuts no window there. `lanes`: where eight values begin.
         """
         b, rows = self.b, self.starts.rows
         places: dict[Index, list[SSAValue]] = {}
@@ -162,7 +187,7 @@ class VectorDepthwiseKernel:
                 inside = across.inside[0] if column is None else column
                 number = b.add(number, across.number(b, inside))
             if number not in places:
-                place = b.add(b.mul(number, self.pitch), channel)
+                place = b.add(b.mul(number, self.pitch), lanes)
                 halves = (0, EIGHT // 2)
                 places[number] = [self.words(self.first, b.add(place, half)) for half in halves]
             sums += places[number]
@@ -228,9 +253,12 @@ class VectorDepthwiseKernel:
         sums: Sequence[SSAValue],
         first: int | None,
     ) -> Sequence[SSAValue]:
-        """Add the taps that lie on the map, one kernel row after the other."""
-        b, (base, channel) = self.b, starts
-        width, all_taps = self.columns.kernel * EIGHT, b.mul(channel, self.size)
+        """Add the taps that lie on the map, one kernel row after the other.
+
+        `starts`: the place of the strip in the map, and where its filters begin in tables.
+        """
+        b, (base, lanes) = self.b, starts
+        width, all_taps = self.columns.kernel * EIGHT, b.mul(lanes, self.size)
 
         def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             at = b.add(base, b.mul(ky, self.grid.row_step))
@@ -243,23 +271,31 @@ class VectorDepthwiseKernel:
     def put(
         self,
         sums: Sequence[SSAValue],
-        channel: Index,
+        starts: tuple[Index, Index],
         row: Index,
         column: Index,
         first: int | None,
     ) -> None:
-        """Requantise and store the sums of some pixels."""
-        b, (pixel, line) = self.b, self.outputs.steps
-        place = b.add(b.mul(row, line), channel)
+        """Requantise and store the sums of some pixels.
+
+        `starts`: where their filters begin in tables, and the first channel of the output.
+        """
+        b, (pixel, line), (lanes, filter) = self.b, self.outputs.steps, starts
+        place = b.add(b.mul(row, line), filter)
         for p in range(len(sums) // 2):
             words: list[SSAValue] = []
             for half in (0, 1):
                 scales = self.outputs.splatted
                 if scales is None:
-                    at = b.value(b.add(channel, half * EIGHT // 2))
+                    at = b.value(b.add(lanes, half * EIGHT // 2))
                     scales = b.insert(mve.LoadOp(self.scales, at, mve.F32X4), "scales").result
                 words.append(self.outputs.rounded(sums[2 * p + half], scales))
+            at = b.add(place, b.mul(b.add(column, p), pixel))
+            if self.multiplier > 1:
+                steps = range(0, EIGHT * self.multiplier, self.multiplier)
+                mask = mve.ALL_LANES if first is None else (1 << first) - 1
+                self.scattered.store(words, at, steps, mask)
+                continue
             found = b.insert(mve.NarrowOp(*words), "q").result
             found = self.outputs.bounded(found, mve.I16X8)
-            at = b.value(b.add(place, b.mul(b.add(column, p), pixel)))
-            b.insert(mve.StoreOp(found, self.outputs.memory, at, first))
+            b.insert(mve.StoreOp(found, self.outputs.memory, b.value(at), first))

@@ -13,7 +13,8 @@ zero point fills the padding of the working memory, and is folded into the bias 
       push two rows
       for each pair of rows of outputs
         push two rows
-        for each four columns: eight outputs
+        for each filter of the channel
+          for each four columns: eight outputs
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ EIGHT = 8
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel: its number, and what all of its outputs need. `weights` are by output."""
+    """A channel of the output: its number, and what all of its elements need.
+
+    `weights` are by output.
+    """
 
     number: Index
     weights: Mapping[tuple[int, int], SSAValue]
@@ -65,6 +69,7 @@ class PatchKernel:
         self.layer, self.grid, self.b = layer, grid, layer.b
         self.splat, self.outputs = outputs.splat, ChannelOutputs(layer, outputs)
         self.plan = PatchPlan(grid.rows, grid.columns)
+        self.multiplier = layer.filters_of_each(grid.channels)
         self.scratch, self.map = scratch, layer.vector(map)
         kernel = grid.rows.kernel, grid.columns.kernel
         self.taps = layer.table("taps", pack_patches(layer.weights.reshape(-1, *kernel)))
@@ -75,16 +80,16 @@ class PatchKernel:
         self.fill()
 
         def one(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            channel = self.channel(number)
-            self.push(channel, *plan.new_rows(-1))
+            only = self.channel(number) if self.multiplier == 1 else None
+            self.push(number, *plan.new_rows(-1))
 
             def pair(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
-                self.pair(channel, index)
+                self.pair(number, only, index)
                 return ()
 
             b.loop(0, plan.whole, pair, hint="pair")
             for index in range(plan.whole, plan.pairs):
-                self.pair(channel, index)
+                self.pair(number, only, index)
             return ()
 
         b.loop(0, self.grid.channels, one, hint="c")
@@ -103,7 +108,7 @@ class PatchKernel:
             b.insert(mve.StoreOp(point, self.scratch, b.value(whole), rest))
 
     def channel(self, number: Index) -> Channel:
-        """Load what a channel needs."""
+        """Load what a channel of the output needs."""
         b = self.b
         first = b.mul(number, TWO * SIDE * SIDE)
         weights = {
@@ -118,7 +123,7 @@ class PatchKernel:
 
     # -- rows ----------------------------------------------------------------------------------
 
-    def push(self, channel: Channel, first: Index, second: Index) -> None:
+    def push(self, number: Index, first: Index, second: Index) -> None:
         """Gather two rows of a channel; a row outside of the map is padding, and a number.
 
         The last columns may overlap those before. So their bytes are read before these are stored.
@@ -126,7 +131,7 @@ class PatchKernel:
         b, plan = self.b, self.plan
         inside = [not isinstance(row, int) or plan.is_row(row) for row in (first, second)]
         on_map = inside[0], inside[1]
-        top = b.add(b.mul(first if inside[0] else second, self.grid.line), channel.number)
+        top = b.add(b.mul(first if inside[0] else second, self.grid.line), number)
         size = self.grid.columns.size
         count, whole = min(size, SIDE), size // SIDE * SIDE
         few = None if count == SIDE else HALVES * count
@@ -168,14 +173,28 @@ class PatchKernel:
 
     # -- outputs -------------------------------------------------------------------------------
 
-    def pair(self, channel: Channel, index: Index) -> None:
-        """Compute a pair of rows of outputs, or the last row."""
+    def pair(self, number: Index, only: Channel | None, index: Index) -> None:
+        """Compute a pair of rows of outputs, or the last row, for all filters of a channel.
+
+        `only` is what its only filter needs, which is loaded in front of all rows.
+        """
         b, plan = self.b, self.plan
         if isinstance(index, int):
-            self.push(channel, *plan.new_rows(index))
+            self.push(number, *plan.new_rows(index))
         else:
             first = b.add(b.mul(index, TWO), TWO - self.grid.rows.before)
-            self.push(channel, first, b.add(first, 1))
+            self.push(number, first, b.add(first, 1))
+
+        def outputs(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            found = only or self.channel(b.add(b.mul(number, self.multiplier), filter))
+            self.outputs_of(found, index)
+            return ()
+
+        b.loop(0, self.multiplier, outputs, hint="filter")
+
+    def outputs_of(self, channel: Channel, index: Index) -> None:
+        """Compute a pair of rows of a channel of the output, or its last row."""
+        b = self.b
         last = isinstance(index, int) and TWO * index + 1 == self.grid.rows.outputs
         rows, columns = 1 if last else TWO, self.grid.columns.outputs
         whole = columns // SIDE * SIDE

@@ -5,13 +5,14 @@
 
 The working memory is the plane (`plane_plan.py`). Its padding is the zero point, which is folded
 into the bias of all windows. As a channel is copied before its outputs are stored, these may
-overwrite it.
+overwrite it if it has one filter.
 
     fill the plane with the zero point
     for c = 0 to C
       copy the channel
-      for each row of outputs, or for each two
-        for each eight outputs: their tiles
+      for each of its filters
+        for each row of outputs, or for each two
+          for each eight outputs: their tiles
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class PlaneKernel:
         self.plan = PlanePlan(grid.rows, grid.columns)
         self.tile, self.scratch, self.map = self.plan.tile, scratch, layer.vector(map)
         self.splat, self.outputs = outputs.splat, ChannelOutputs(layer, outputs)
+        self.multiplier = layer.filters_of_each(grid.channels)
         kernel = grid.rows.kernel, grid.columns.kernel
         packed = pack_planes(layer.weights.reshape(-1, *kernel), self.tile)
         self.taps = layer.table("taps", packed)
@@ -68,8 +70,13 @@ class PlaneKernel:
 
         def one(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
             self.copy(number)
-            channel = Channel(self, number)
-            self.each(plan.rows.outputs, plan.height, partial(self.rows, channel), "oy")
+
+            def outputs(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                channel = Channel(self, b.add(b.mul(number, self.multiplier), filter))
+                self.each(plan.rows.outputs, plan.height, partial(self.rows, channel), "oy")
+                return ()
+
+            b.loop(0, self.multiplier, outputs, hint="filter")
             return ()
 
         b.loop(0, self.grid.channels, one, hint="c")
@@ -177,7 +184,10 @@ def exists(first: Index, step: int, count: int) -> bool:
 
 
 class Channel:
-    """A channel: its number, and what all of its outputs need. Few weights stay in registers."""
+    """A channel of the output: its number, and what all of its elements need.
+
+    Few weights stay in registers.
+    """
 
     def __init__(self, kernel: PlaneKernel, number: Index) -> None:
         self.kernel, self.number, self.b = kernel, number, kernel.b

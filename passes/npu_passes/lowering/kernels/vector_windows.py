@@ -10,8 +10,9 @@ A patch holds two or three windows of a row (`window_plan.py`). Padding becomes 
 which is folded into the bias of all windows.
 
     for c = 0 to C
-      for each row of outputs, or for each two
-        for each eight outputs: their patches
+      for each of its filters
+        for each row of outputs, or for each two
+          for each eight outputs: their patches
 """
 
 from __future__ import annotations
@@ -45,21 +46,26 @@ from npu_plans.kernels.window_plan import (
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel: its number, and what all of its outputs need. `weights` are by output."""
+    """A channel of the output: its number, and what all of its elements need.
+
+    `read` is the channel of the map, `weights` are by output.
+    """
 
     number: Index
+    read: Index
     weights: Sequence[SSAValue]
     bias: SSAValue
     scale: SSAValue
 
 
 class WindowKernel:
-    """Builds the loops of a depthwise convolution with one filter a channel."""
+    """Builds the loops of a depthwise convolution."""
 
     def __init__(self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs) -> None:
         self.layer, self.grid, self.b = layer, grid, layer.b
         self.plan = WindowPlan(grid.rows, grid.columns)
         self.outputs, self.map = ChannelOutputs(layer, outputs), layer.vector(map)
+        self.multiplier = layer.filters_of_each(grid.channels)
         kernel = grid.rows.kernel, grid.columns.kernel
         self.moves = self.plan.across, grid.columns.stride
         packed = pack_windows(layer.weights.reshape(-1, *kernel), *self.moves)
@@ -69,9 +75,13 @@ class WindowKernel:
         """Build the loops."""
 
         def one(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            channel, step = self.channel(number), self.plan.height
-            inside = self.plan.inside(step, step, across=False)
-            self.each(self.grid.rows, step, inside, partial(self.rows, channel), "oy")
+            def outputs(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                channel, step = self.channel(number, filter), self.plan.height
+                inside = self.plan.inside(step, step, across=False)
+                self.each(self.grid.rows, step, inside, partial(self.rows, channel), "oy")
+                return ()
+
+            self.b.loop(0, self.multiplier, outputs, hint="filter")
             return ()
 
         self.b.loop(0, self.grid.channels, one, hint="c")
@@ -100,9 +110,11 @@ class WindowKernel:
         for position in range(behind, axis.outputs, step):
             body(position, min(step, axis.outputs - position))
 
-    def channel(self, number: Index) -> Channel:
-        """Load what a channel needs."""
-        b, first = self.b, self.b.mul(number, BYTES)
+    def channel(self, read: Index, filter: Index) -> Channel:
+        """Load what the outputs of a filter of a channel need."""
+        b = self.b
+        number = b.add(b.mul(read, self.multiplier), filter)
+        first = b.mul(number, BYTES)
         weights = [
             b.insert(
                 mve.LoadOp(
@@ -112,7 +124,7 @@ class WindowKernel:
             ).result
             for each in range(self.plan.across)
         ]
-        return Channel(number, weights, *self.outputs.constants(number))
+        return Channel(number, read, weights, *self.outputs.constants(number))
 
     def rows(self, channel: Channel, row: Index, count: int) -> None:
         """Compute one or two rows of outputs."""
@@ -146,7 +158,7 @@ class WindowKernel:
         rows, top = side_of(b, grid.rows, row, TAPS)
         columns, left = side_of(b, grid.columns, column, COLUMNS)
         at = b.add(b.mul(top, grid.line), b.mul(left, grid.pixel))
-        patch = self.gather(b.add(at, channel.number), rows, columns)
+        patch = self.gather(b.add(at, channel.read), rows, columns)
         patch = self.padded(patch, self.plan.pads(rows, columns, count))
         return {
             (y, x + each): b.insert(mve.MulAcrossOp(patch, channel.weights[each]), "sum").result

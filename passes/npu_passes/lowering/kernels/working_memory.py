@@ -17,6 +17,7 @@ from npu_passes.lowering.kernels.vector_choice import (
     can_have_patches,
     can_have_planes,
     can_have_windows,
+    filters_of_each,
     has_vector_outputs,
 )
 from npu_passes.support.common import LoopOptions
@@ -68,7 +69,9 @@ def vector_memories(op: Conv2dOp, options: LoopOptions) -> list[Memory]:
     if not is_plain(op):
         return found
     planes, patches = PlanePlan(*op.axes()), PatchPlan(*op.axes())
-    slow = has_windows(op, options) and WindowPlan(*op.axes()).total < planes.total
+    filters = filters_of_each(op)
+    windows = WindowPlan(*op.axes()).total(filters) if has_windows(op, options) else None
+    slow = windows is not None and windows < planes.total(filters)
     if can_have_planes(op, options) and planes.pays and not slow:
         found.append((planes.bytes, i8))
     if can_have_patches(op, options) and patches.pays:

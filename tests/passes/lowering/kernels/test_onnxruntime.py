@@ -1,4 +1,4 @@
-"""With the default pipeline, a Cortex-M4 and an FE310 give the bits of onnxruntime.
+"""With the default pipeline, a Cortex-M4, an FE310 and vectors give the bits of onnxruntime.
 
 Weights are small: without VNNI, onnxruntime's kernels for x86 saturate sums of two products.
 """
@@ -17,15 +17,18 @@ from npu_dialect.interpreters import run_function
 from npu_passes.pipelines import PIPELINES
 
 
-def network(seed: int) -> tuple[ModelProto, dict[str, Array]]:
-    """Three convolutions: of an image, depthwise, and dense."""
-    random, kind = Random(seed), ("uint8", "int8")[seed % 2]
+def network(seed: int, multiplier: int = 1) -> tuple[ModelProto, dict[str, Array]]:
+    """Three convolutions: of an image, depthwise, and dense.
+
+    A channel has `multiplier` filters in the depthwise one. With several the maps are of int8.
+    """
+    random, kind = Random(seed), ("uint8", "int8")[seed % 2 or multiplier > 1]
     graph = Graph()
     before = graph.params("in", 0.01, random.randint(0, 99), kind)
     source, channels = "x", random.choice((1, 3))
     feeds = {"x": integers(seed, kind, 1, channels, 7, random.randint(7, 9))}
     for index, groups in enumerate((1, 8, 1)):
-        filters = (8, 8, 5)[index]
+        filters = (8, 8 * multiplier, 5)[index]
         side = random.choice((1, 3))
         shape = (filters, channels // groups, side, side)
         weights = rng(seed + index).integers(-63, 64, shape).astype(np.int8)
@@ -50,9 +53,18 @@ def network(seed: int) -> tuple[ModelProto, dict[str, Array]]:
 @pytest.mark.parametrize("target", ["cortex-m4", "fe310"])
 @pytest.mark.parametrize("seed", range(4))
 def test_convolutions(seed: int, target: str) -> None:
-    proto, feeds = network(seed)
+    assert check(target, *network(seed)).count("_taps") >= 3
+
+
+@pytest.mark.parametrize(("seed", "multiplier"), [(0, 2), (1, 3), (2, 4)])
+def test_filters_that_share_a_channel_on_vectors(seed: int, multiplier: int) -> None:
+    assert "mve.scatter" in check("cortex-m55", *network(seed, multiplier))
+
+
+def check(target: str, proto: ModelProto, feeds: dict[str, Array]) -> str:
+    """Check the results of the loops for a machine; returns their text."""
     wanted = onnxruntime_says(proto, feeds)
     passes = f"npu-attach-target{{target={target}}},{PIPELINES['default'].text}"
     loops = run_passes(context(), imported(proto), passes)
-    assert str(loops).count("_taps") >= 3
     np.testing.assert_array_equal(run_function(loops, None, list(feeds.values()))[0], wanted)
+    return str(loops)

@@ -23,7 +23,7 @@ from npu_plans.kernels.patch_plan import PatchPlan
 SHAPES = st.builds(
     Shape,
     st.tuples(*starmap(st.integers, ((1, 2), (4, 6), (1, 9), (1, 11)))),
-    st.just(1),
+    st.integers(1, 4),
     st.tuples(st.integers(1, 3), st.integers(1, 3)),
     st.just((1, 1)),
     st.tuples(*[st.integers(0, 2)] * 4),
@@ -64,6 +64,7 @@ IN_C = {
     ),
     "not square": Shape((1, 6, 5, 4), 1, (2, 3), (1, 1), (1, 0, 0, 1), 1, False, -7, 1, False, 0),
     "one row": Shape((1, 4, 1, 6), 1, (3, 1), (1, 1), (1, 0, 1, 0), 1, False, 100, 1, True),
+    "three filters": Shape((1, 5, 7, 6), 3, (3, 3), (1, 1), (1, 1, 1, 1), 1, False, -7, 1, False),
 }
 """Shapes whose code has masked lanes of all kinds: last rows and columns, and rows of padding."""
 
@@ -92,7 +93,8 @@ PLAIN = Shape((1, 4, 5, 6), 1, (3, 3), (1, 1), (1, 1, 1, 1), 1, False, -7, 1, Fa
         replace(PLAIN, strides=(1, 2)),
         replace(PLAIN, dilation=2),
         replace(PLAIN, pads=(3, 1, 1, 1)),
-        replace(PLAIN, multiplier=2),
+        replace(PLAIN, input=(1, 3, 5, 6), multiplier=2),
+        replace(PLAIN, multiplier=2, unsigned=True, point=7),
         replace(PLAIN, unsigned=True, point=7),
     ],
 )

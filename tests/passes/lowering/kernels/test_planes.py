@@ -23,7 +23,7 @@ from npu_plans.kernels.plane_plan import PlanePlan
 SHAPES = st.builds(
     Shape,
     st.tuples(*starmap(st.integers, ((1, 2), (4, 6), (1, 9), (1, 11)))),
-    st.just(1),
+    st.integers(1, 4),
     st.tuples(st.integers(1, 7), st.integers(1, 7)),
     st.tuples(st.integers(1, 3), st.integers(1, 3)),
     st.tuples(*[st.integers(0, 3)] * 4),
@@ -58,6 +58,7 @@ def test_planes_give_the_bits_of_the_layer(shape: Shape) -> None:
     assert "mve.gather_bytes" in check_loops(*on_buffers(shape))
 
 
+SHARED = "filters that share a copy"
 PLAIN = Shape((1, 5, 7, 9), 1, (3, 3), (1, 1), (1, 1, 1, 1), 1, False, -128, 1, True, -128)
 
 IN_C = {
@@ -71,11 +72,17 @@ IN_C = {
     ),
     "flat": replace(PLAIN, input=(1, 4, 3, 3), point=100),
     "wide": replace(PLAIN, input=(1, 4, 3, 70)),
+    SHARED: replace(
+        PLAIN, input=(2, 5, 6, 7), multiplier=3, pads=(0, 1, 2, 1), point=5, bounds=(-20.0, 90.0)
+    ),
 }
 """Shapes with parts of all kinds; the places of the wide one are above 127."""
 
 
-@pytest.mark.parametrize("name", ["wide", pytest.param("seven taps", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    ["wide", *(pytest.param(n, marks=pytest.mark.slow) for n in ("seven taps", SHARED))],
+)
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
     check_host(*on_buffers(IN_C[name]))
@@ -94,7 +101,8 @@ def test_helium(name: str, level: str, tmp_path: Path) -> None:
     "shape",
     [
         replace(PLAIN, in_place=False, dilation=2),
-        replace(PLAIN, in_place=False, multiplier=2),
+        replace(PLAIN, in_place=False, input=(1, 3, 7, 9), multiplier=2),
+        replace(PLAIN, in_place=False, multiplier=2, unsigned=True, point=7, zero_point=9),
         replace(PLAIN, in_place=False, unsigned=True, point=7, zero_point=9),
         replace(PLAIN, in_place=False, input=(1, 4, 7, 3)),
     ],

@@ -23,7 +23,7 @@ from npu_plans.kernels.window_plan import WindowPlan
 SHAPES = st.builds(
     Shape,
     st.tuples(*starmap(st.integers, ((1, 2), (4, 6), (1, 9), (3, 22)))),
-    st.just(1),
+    st.integers(1, 3),
     st.just((3, 3)),
     st.tuples(st.integers(1, 3), st.integers(1, 3)),
     st.tuples(*[st.integers(0, 2)] * 4),
@@ -68,6 +68,7 @@ IN_C = {
         PLAIN, input=(2, 4, 7, 16), strides=(1, 1), point=5, zero_point=9, bounds=(-20.0, 90.0)
     ),
     "one row": replace(PLAIN, input=(1, 6, 3, 48), pads=(0, 1, 0, 1), point=-7),
+    "two filters": replace(PLAIN, input=(1, 6, 7, 12), multiplier=2, strides=(1, 1), zero_point=0),
 }
 """Shapes with blocks of one row and of two, and padding on all sides."""
 
@@ -92,7 +93,8 @@ def test_helium(name: str, level: str, tmp_path: Path) -> None:
         replace(PLAIN, kernel=(3, 4)),
         replace(PLAIN, dilation=2),
         replace(PLAIN, pads=(3, 1, 1, 1)),
-        replace(PLAIN, multiplier=2),
+        replace(PLAIN, input=(1, 3, 12, 13), multiplier=2),
+        replace(PLAIN, multiplier=2, unsigned=True, point=7, zero_point=9),
         replace(PLAIN, unsigned=True, point=7, zero_point=9),
         replace(PLAIN, input=(1, 4, 5, 5)),
     ],
