@@ -49,6 +49,7 @@ def road(
         code and "npu-share-constants",
         code,
         "npu-check-overlays" if overlays else "",
+        "npu-store-constants",
     )
     return ",".join(step for step in passes if step)
 
@@ -120,6 +121,7 @@ def off_chip(
         "npu-assign-dram-offsets",
         "npu-outline-layers",
         "npu-lower-to-loops",
+        "npu-store-constants",
     )
     return ",".join(step for step in passes if step)
 

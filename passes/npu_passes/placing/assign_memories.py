@@ -19,7 +19,7 @@ offsets where memory is short.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -33,17 +33,23 @@ from xdsl.rewriter import Rewriter
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output
 from npu_dialect.dma import StartOp
-from npu_dialect.kept_attributes import KEPT_IN
+from npu_dialect.kept_attributes import KEPT_IN, STORED_IN
 from npu_dialect.machine import Machine
 from npu_dialect.memories import Memory
 from npu_dialect.npu.attributes import MemorySpace, SramSpace
 from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk_kind
 from npu_passes.analysis.core_accesses import Accesses, accesses_of
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions, in_space, on_chip_spaces, on_chip_values
 from npu_passes.analysis.views import aliases_of, uses_of
-from npu_passes.placing.constant_costs import ReadConstant, read_constants, with_constants
+from npu_passes.placing.constant_costs import (
+    ReadConstant,
+    read_constants,
+    stores_for,
+    with_constants,
+)
 from npu_passes.placing.messages import columns, name_of, place_of, shape_text
 from npu_passes.support.refuse import DoesNotFit, RefusingPass, refuse
 from npu_plans.arena.fillings import Occupancy
@@ -73,15 +79,18 @@ class AssignMemoriesPass(RefusingPass):
     `npu-assign-sram-offsets{strategy=none}`."""
     constants: bool = False
     """Whether constants may have copies in memories, for `npu-keep-constants`."""
+    together: bool = False
+    """Whether all constants lie in one of several read-only memories, as a file of weights does."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan every function, then write the spaces."""
         machine = machine_of(op)
         if machine is None:
             return
+        stores = stores_for(op, machine, together=self.together)
         choose = several if machine.memories else beside_one_memory
         plans = [
-            choose(function, machine, self)
+            choose(function, machine, self, stores)
             for function in functions(op)
             if any(on_chip_values(function, SramSpace()))
         ]
@@ -91,6 +100,9 @@ class AssignMemoriesPass(RefusingPass):
             for constant, memory in plan.constants:
                 for get in constant.gets:
                     KEPT_IN.set(get, memory)
+        for get in walk_kind(op, memref.GetGlobalOp) if stores else ():
+            if (home := stores.get(get.name_.string_value())) is not None:
+                STORED_IN.set(get, home.name)
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,12 @@ class Plan:
     constants: tuple[tuple[ReadConstant, str], ...] = ()
 
 
-def several(function: Operation, machine: Machine, options: AssignMemoriesPass) -> Plan:
+def several(
+    function: Operation,
+    machine: Machine,
+    options: AssignMemoriesPass,
+    stores: Mapping[str, Memory],
+) -> Plan:
     """The cheapest plan of a function in several memories, with constants if the options say so.
 
     Raises: PassFailedException if the buffers do not fit into the memories.
@@ -109,26 +126,36 @@ def several(function: Operation, machine: Machine, options: AssignMemoriesPass) 
     lifetimes = readable(function, machine)
     plain = problem_of(lifetimes, machine.memories, machine, options)
     reject_homeless(lifetimes, plain, machine)
-    plan = keeping(lifetimes, plain, machine.memories, machine) if options.constants else None
-    if plan is not None:
-        return plan
+    if options.constants:
+        plan = keeping(lifetimes, plain, machine.memories, machine, stores)
+        if plan is not None:
+            return plan
     values = [each.value for each in lifetimes.buffers]
     return Plan(tuple(zip(values, planned(lifetimes, plain, machine), strict=True)))
 
 
-def beside_one_memory(function: Operation, machine: Machine, options: AssignMemoriesPass) -> Plan:
+def beside_one_memory(
+    function: Operation,
+    machine: Machine,
+    options: AssignMemoriesPass,
+    stores: Mapping[str, Memory],
+) -> Plan:
     """The constants of a function that lie beside its buffers in the only memory."""
     memories = tuple(each for each in machine.memory if not each.read_only)
     if not options.constants or not memories or machine.dma_channels:
         return Plan()
     lifetimes = lifetimes_of(function, *on_chip_spaces(function))
     plain = problem_of(lifetimes, memories, machine, options)
-    plan = keeping(lifetimes, plain, memories, machine)
+    plan = keeping(lifetimes, plain, memories, machine, stores)
     return Plan() if plan is None else Plan(constants=plan.constants)
 
 
 def keeping(
-    lifetimes: Lifetimes, plain: MemoryProblem, memories: Sequence[Memory], machine: Machine
+    lifetimes: Lifetimes,
+    plain: MemoryProblem,
+    memories: Sequence[Memory],
+    machine: Machine,
+    stores: Mapping[str, Memory],
 ) -> Plan | None:
     """The cheapest plan of buffers and constants; None if there is none, or no rate of flash."""
     stored = machine.stored
@@ -136,7 +163,7 @@ def keeping(
         return None
     values = [each.value for each in lifetimes.buffers]
     constants = read_constants(lifetimes.function)
-    whole = with_constants(plain, constants, memories, stored)
+    whole = with_constants(plain, constants, memories, stored, stores)
     try:
         places = decide(whole)
     except (Overflow, PlanError):
