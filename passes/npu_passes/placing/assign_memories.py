@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
+from xdsl.traits import IsTerminator
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output
 from npu_dialect.dma import StartOp
@@ -52,6 +53,7 @@ from npu_passes.placing.constant_costs import (
 )
 from npu_passes.placing.messages import columns, name_of, place_of, shape_text
 from npu_passes.support.refuse import DoesNotFit, RefusingPass, refuse
+from npu_passes.support.traits import has
 from npu_plans.arena.fillings import Occupancy
 from npu_plans.arena.problem import PlanError, Problem, live_bound
 from npu_plans.memories.decide import Overflow, decide
@@ -67,6 +69,12 @@ class AssignMemoriesPass(RefusingPass):
     one with the fewest memories. A plan that does not fit is an error. With `constants`, a constant
     of a layer may lie in a memory, too, all the time (`sram.kept_in`): the bytes that it takes then
     are not for buffers. `npu-keep-constants` gives the constants of the final loops their places.
+
+    An argument in `#npu.sram` without `sram.input` or `sram.output` is no buffer of the function,
+    as for `npu-assign-sram-offsets`, and stays where its caller has it. A buffer that is passed to
+    a function, or returned, is rejected, and so is a function of several blocks. With several
+    read-only memories, the op that names a constant says which of them shall hold it
+    (`npu.stored_in`), for `npu-estimate-time`; `npu-store-constants` decides on the final loops.
     """
 
     name = "npu-assign-memories"
@@ -177,9 +185,15 @@ def keeping(
 def readable(function: Operation, machine: Machine) -> Lifetimes:
     """The buffers of a function in all on-chip spaces.
 
-    Raises: PassFailedException if one has an offset, is in a memory that the machine has not, or is
-        passed to a function.
+    Raises: PassFailedException if one has an offset, is in a memory that the machine has not, is
+        passed to a function, or returned, or if there are several blocks.
     """
+    if (count := len(function.regions[0].blocks)) > 1:
+        refuse(
+            function,
+            f"expected a function of one block, with structured control flow (scf), got {count} "
+            "blocks, which may pass buffers on",
+        )
     lifetimes = lifetimes_of(function, *on_chip_spaces(function))
     names = [each.name for each in machine.memories]
     for buffer in lifetimes.buffers:
@@ -201,7 +215,18 @@ def readable(function: Operation, machine: Machine) -> Lifetimes:
             for use in alias.uses:
                 if isinstance(use.operation, CallOp):
                     refuse(use.operation, "expected no calls: run this before npu-outline-layers")
+                if use.operation.parent_op() is function and ends(use.operation):
+                    refuse(
+                        use.operation,
+                        f"expected {buffer.name!r} not to be returned, as its memory becomes a "
+                        "part of its type: npu-bufferize makes results arguments",
+                    )
     return lifetimes
+
+
+def ends(op: Operation) -> bool:
+    """Whether an op leaves the region that it is in."""
+    return has(op, IsTerminator) and not op.successors
 
 
 def reject_homeless(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> None:
