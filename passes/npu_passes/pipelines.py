@@ -49,6 +49,7 @@ def road(
         code and "npu-share-constants",
         code,
         "npu-check-overlays" if overlays else "",
+        "npu-store-constants",
         "npu-outline-rows",
     )
     return ",".join(step for step in passes if step)
@@ -121,6 +122,7 @@ def off_chip(
         "npu-assign-dram-offsets",
         "npu-outline-layers",
         "npu-lower-to-loops",
+        "npu-store-constants",
     )
     return ",".join(step for step in passes if step)
 

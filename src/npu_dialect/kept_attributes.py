@@ -1,4 +1,4 @@
-"""The table of discardable attributes of constants that stay in on-chip memory as copies.
+"""The table of discardable attributes of constants: their memory, and their copies on chip.
 
     %w = memref.get_global @taps : memref<72xi32, #npu.flash> {sram.kept_in = "dtcm"}
 becomes, once it has its place,
@@ -6,7 +6,8 @@ becomes, once it has its place,
 
 in a function with `sram.ready = {dtcm = 1024 : i64}`. The copies are made once, before the first
 run. A program without the attributes reads the constants where they are stored, and computes the
-same.
+same. `npu.stored_in` is for machines with several read-only memories, where the type says where the
+constants of the final program lie: `#npu.memory<"rom">`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,15 @@ KEPT_IN = Key(
     writers="npu-assign-memories",
     readers="npu-estimate-time, reports",
     absent="the constant is read where it is stored",
+)
+STORED_IN = Key(
+    "npu.stored_in",
+    (Place.CONSTANT,),
+    TEXT,
+    "the one of several read-only memories that shall hold the constant",
+    writers="npu-assign-memories",
+    readers="npu-estimate-time, reports",
+    absent="the constant lies in the first read-only memory of the machine's file",
 )
 COPY_AT = Key(
     "sram.copy_at",

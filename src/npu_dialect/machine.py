@@ -232,8 +232,14 @@ class Machine:
 
     @property
     def stored(self) -> Memory | None:
-        """The memory from which constants are read: the first read-only one; None if unknown."""
+        """The memory of constants, of several the first; None if the file names none."""
         return next((each for each in self.memory if each.read_only), None)
+
+    @property
+    def stores(self) -> tuple[Memory, ...]:
+        """The memories for constants if the machine has several; empty if it has one, or none."""
+        found = tuple(each for each in self.memory if each.read_only)
+        return found if len(found) > 1 else ()
 
     def with_sram(self, sram_bytes: int) -> Machine:
         """The same machine with one memory for buffers, of another size."""

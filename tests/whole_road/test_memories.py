@@ -218,3 +218,14 @@ def kept_row(plain: Report, kept: Report) -> str:
     parts = sorted(kept.kept_constants, key=lambda each: each.bytes)
     sizes = (f"{each.bytes:,} in `{each.memory}`".replace(",", " ") for each in parts)
     return f"{' | '.join(millions)} | {', '.join(sizes)}"
+
+
+def test_a_map_of_gigabytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One message says what each memory needs and has."""
+    shape = (1, 3, 16000, 16000)
+    graph = model([node("Sigmoid", "x", "y")], {"x": shape}, {"y": shape})
+    (tmp_path / "net.onnx").write_bytes(graph.SerializeToString())
+    assert command.main([str(tmp_path / "net.onnx"), "--target", "stm32h743"]) == 1
+    said = capsys.readouterr().err
+    assert "axi: 3072000000 bytes needed, 524288 available" in said
+    assert "ValueError" not in said

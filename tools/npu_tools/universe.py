@@ -83,6 +83,7 @@ PASSES = {
     "npu-split-stream": "npu_passes.lowering.split_stream:SplitStreamPass",
     "npu-split-layers": "npu_passes.overlap.split_layers:SplitLayersPass",
     "npu-split-transfers": "npu_passes.overlap.split_transfers:SplitTransfersPass",
+    "npu-store-constants": "npu_passes.placing.store_constants:StoreConstantsPass",
     "npu-stream-input": "npu_passes.graph.stream_input:StreamInputPass",
     "npu-tile-slow-maps": "npu_passes.tiling.tile_slow_maps:TileSlowMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",

@@ -4,7 +4,8 @@
 
 %x: 256 bytes at 0.5 bytes in a cycle instead of 4, so 448 cycles more. Level of IR: layers on
 buffers. The bytes are those by which `npu-assign-memories` chooses (`core_accesses.py`), in one run
-of the op. Constants lie in the read-only memory of the machine, unless a copy is in another one.
+of the op. Constants lie in the read-only memory of the machine, of several in the one that was
+chosen for them, unless a copy is in another one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from fractions import Fraction
 from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from npu_dialect.kept_attributes import KEPT_IN, copy_of
+from npu_dialect.kept_attributes import KEPT_IN, STORED_IN, copy_of
 from npu_dialect.npu.attributes import FlashSpace, MemorySpace
 from npu_dialect.npu.maps import is_buffer_type
 from npu_passes.analysis.core_accesses import accesses_once
+from npu_passes.analysis.on_chip import space_of
 from npu_passes.analysis.views import root_of
 from npu_plans.time.rates import Rates
 
@@ -47,6 +49,11 @@ def memory_named(value: SSAValue, rates: Rates) -> str | None:
     if isinstance(root, OpResult) and isinstance(root.op, memref.GetGlobalOp):
         copied = copy_of(root.op)
         kept = KEPT_IN.get(root.op) if copied is None else copied.memory
-        if kept is not None:
-            return kept
+        return kept or store_of(root.op) or rates.stored
     return rates.stored
+
+
+def store_of(op: memref.GetGlobalOp) -> str | None:
+    """The one of several read-only memories that holds a constant; None if none is chosen."""
+    space = space_of(op.memref)
+    return space.memory if isinstance(space, MemorySpace) else STORED_IN.get(op)

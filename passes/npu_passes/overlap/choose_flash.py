@@ -12,9 +12,9 @@ Level of IR: layers on buffers, behind `npu-choose-kernels`, before `npu-overlay
 The decision: which layers are fast, so that all constants take at most `npu.flash_bytes` of the
 module, or the flash of the machine, and one inference takes the fewest instructions. Each layer is
 lowered in both forms, on a copy: that tells the bytes of its constants, and an estimate of its
-instructions. Layers with a working memory stay fast, as their kernel has no small form. If all
-layers can be fast, if no constant has integers, or if the module says which form all layers have,
-nothing changes.
+instructions. Layers with a working memory stay fast, as their kernel has no small form;
+`npu-choose-kernels` gives them one only where their constants fit. If all layers can be fast, if no
+constant has integers, or if the module says which form all layers have, nothing changes.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ from npu_plans.kernels.flash_plan import Offer, taken
 MOST = 4
 """The constants of a fast layer take at most so many times the bytes of its parameters: a weight of
 8 bits takes 16, and there is a second table of biases."""
+MOST_SMALL = 2
+"""The same of a small layer: bytes, with biases and scales of each channel."""
 TABLE = 1024
 """The most bytes of tables that the fast form of a layer has and the small one has not, beside
 those that grow with its parameters."""
@@ -67,10 +69,10 @@ class ChooseFlashPass(RefusingPass):
         """
         if self.bytes is not None and self.bytes < 0:
             raise Refusal(f"expected bytes of at least 0, got {self.bytes}")
-        budget = self.budget(op)
+        budget = budget_of(op) if self.bytes is None else self.bytes
         if PLANNED_AS.is_on(op) or budget is None:
             return
-        layers = [each for each in walk_kind(op, LayerOp) if each.destination is not None]
+        layers = layers_in(op)
         if most_bytes(op, layers) <= budget:
             return
         free = [each for each in layers if not has_scratch(each)]
@@ -82,14 +84,6 @@ class ChooseFlashPass(RefusingPass):
             if index not in chosen and fast[layer] != small[layer]:
                 FLASH.set(layer, "small")
 
-    def budget(self, module: ModuleOp) -> int | None:
-        """The most bytes of constants; None if nobody says so, or if all layers have one form."""
-        given = self.bytes if self.bytes is not None else FLASH_BYTES.get(module)
-        if given is not None:
-            return given
-        machine = machine_of(module)
-        return None if machine is None or FLASH.is_on(module) else machine.flash_bytes
-
 
 @dataclass(frozen=True)
 class Form:
@@ -97,6 +91,20 @@ class Form:
 
     bytes: int
     work: float
+
+
+def budget_of(module: ModuleOp) -> int | None:
+    """The most bytes of constants; None if nobody says so, or if all layers have one form."""
+    given = FLASH_BYTES.get(module)
+    if given is not None:
+        return given
+    machine = machine_of(module)
+    return None if machine is None or FLASH.is_on(module) else machine.flash_bytes
+
+
+def layers_in(module: ModuleOp) -> list[LayerOp]:
+    """The layers on buffers, in the order of the text."""
+    return [each for each in walk_kind(module, LayerOp) if each.destination is not None]
 
 
 def offer(layer: LayerOp, fast: Form, small: Form) -> Offer:
@@ -109,16 +117,20 @@ def has_scratch(layer: LayerOp) -> bool:
     return isinstance(layer, Conv2dOp) and layer.scratch is not None
 
 
-def most_bytes(module: ModuleOp, layers: Sequence[LayerOp]) -> int:
+def most_bytes(
+    module: ModuleOp, layers: Sequence[LayerOp], fast: Sequence[LayerOp] | None = None
+) -> int:
     """Bytes that the constants of a program do not exceed, whatever form its layers have.
 
     A byte becomes 16 bits, or a part of a table of as many bytes again. 0 for a program without
-    constants of integers: its layers have one form.
+    constants of integers: its layers have one form. With `fast`, all other layers are small.
     """
     found = list(walk_kind(module, memref.GlobalOp))
     if not any(isinstance(element_of_global(op), IntegerType) for op in found):
         return 0
-    return MOST * sum(map(bytes_of_global, found)) + TABLE * len(layers)
+    small = 0 if fast is None else others(module, fast)
+    large = sum(map(bytes_of_global, found)) - small
+    return MOST * large + MOST_SMALL * small + TABLE * len(layers)
 
 
 def element_of_global(op: memref.GlobalOp) -> Attribute:

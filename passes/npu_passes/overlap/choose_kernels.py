@@ -24,12 +24,17 @@ then takes the place of the rows by which an output has to stay behind its input
 `npu.by_channel` is for layers whose input and output lie side by side: below the peak, and in
 loops, which write rows of another buffer than they read.
 
+A kernel with a working memory takes more flash. If the constants of a program do not fit into its
+flash even with all other layers small (`npu-choose-flash`), the bytes go to the layers, these and
+others, that save most with them; those that then lack a working memory are small (`npu.flash`).
+
 Layers with a stride at which gathering takes more than it saves, or with few columns stay as they
 are, and layers in loops get no working memory. Programs that are planned as another type stay, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -38,9 +43,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import BY_CHANNEL, PLANNED_AS
+from npu_dialect.attributes import BY_CHANNEL, FLASH, PLANNED_AS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.attributes import SramSpace
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
@@ -49,8 +55,17 @@ from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.working_memory import Memory, has_windows, working_memory
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass, options_of
+from npu_passes.overlap.choose_flash import (
+    budget_of,
+    forms,
+    layers_in,
+    most_bytes,
+    offer,
+    others,
+)
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.refuse import RefusingPass
+from npu_plans.kernels.flash_plan import taken
 
 
 @dataclass(frozen=True)
@@ -69,10 +84,13 @@ class ChooseKernelsPass(RefusingPass):
         if PLANNED_AS.is_on(op):
             return
         options = LowerToLoopsPass(flash=self.flash).options(op)
-        for function in functions(op):
-            if isinstance(function, FuncOp) and any(on_chip_values(function, SramSpace())):
-                for choice in choices(lifetimes_of(function, SramSpace()), options, self.room):
-                    write(choice)
+        found = all_choices(op, options, self.room)
+        small = too_dear(ctx, op, found, options, self.room) if self.flash is None else ()
+        for index, choice in enumerate(found):
+            if index in small:
+                FLASH.set(choice.layer, "small")
+            else:
+                write(choice)
 
 
 @dataclass(frozen=True)
@@ -85,6 +103,48 @@ class Choice:
     layer: Conv2dOp
     memory: Memory | None = None
     merged: tuple[SSAValue, SSAValue] | None = None
+
+
+def all_choices(module: ModuleOp, options: LoopOptions, room: int) -> list[Choice]:
+    """The choices of all functions."""
+    return [
+        choice
+        for function in functions(module)
+        if isinstance(function, FuncOp) and any(on_chip_values(function, SramSpace()))
+        for choice in choices(lifetimes_of(function, SramSpace()), options, room)
+    ]
+
+
+def too_dear(
+    ctx: Context, module: ModuleOp, found: Sequence[Choice], options: LoopOptions, room: int
+) -> frozenset[int]:
+    """The numbers of the choices for which the flash of a program has no bytes.
+
+    None if the constants fit with all working memories, where other layers are small. The module
+    stays as it is.
+    """
+    budget, layers = budget_of(module), layers_in(module)
+    asking: dict[LayerOp, int] = {
+        choice.layer: index for index, choice in enumerate(found) if choice.memory
+    }
+    if budget is None or not asking or most_bytes(module, layers, list(asking)) <= budget:
+        return frozenset()
+    trial = module.clone()
+    for choice in all_choices(trial, options, room):
+        write(choice)
+    made = layers_in(trial)
+    fast, small = forms(ctx, trial, made, "fast"), forms(ctx, module, layers, "small")
+    offers = [offer(own, fast[other], small[own]) for own, other in zip(layers, made, strict=True)]
+    least = others(module, layers) + sum(each.bytes for each in small.values())
+    needed = sum(each.extra for own, each in zip(layers, offers, strict=True) if own in asking)
+    if least + needed <= budget:
+        return frozenset()
+    chosen = taken(offers, budget - least)
+    return frozenset(
+        asking[layer]
+        for place, layer in enumerate(layers)
+        if layer in asking and place not in chosen
+    )
 
 
 def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choice]:

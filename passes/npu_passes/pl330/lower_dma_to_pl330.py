@@ -75,6 +75,10 @@ from npu_plans.transfers.runs import Runs
 from npu_plans.transfers.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode, transfer_code
 
 NAME = "npu-lower-dma-to-pl330"
+SAME_ADDRESS = (
+    *(memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp, memref.MemorySpaceCastOp),
+)
+"""View ops whose first element is that of what they view."""
 SAR_WORD, DAR_WORD = 2, 8
 """The positions, in bytes, of the two addresses in the code of a program."""
 
@@ -183,7 +187,7 @@ def place_of(value: SSAValue, element: int, machine: Machine) -> AddressResidue:
             break
         elif isinstance(op, memref.GetGlobalOp):
             break
-        elif not isinstance(op, memref.CastOp | memref.CollapseShapeOp | memref.ExpandShapeOp):
+        elif not isinstance(op, SAME_ADDRESS):
             known = gcd(known, element)
             break
         value = op.operands[0]

@@ -19,7 +19,7 @@ offsets where memory is short.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -30,22 +30,30 @@ from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
+from xdsl.traits import IsTerminator
 
 from npu_dialect.arguments import argument_attributes, is_input, is_output
 from npu_dialect.dma import StartOp
-from npu_dialect.kept_attributes import KEPT_IN
+from npu_dialect.kept_attributes import KEPT_IN, STORED_IN
 from npu_dialect.machine import Machine
 from npu_dialect.memories import Memory
 from npu_dialect.npu.attributes import MemorySpace, SramSpace
 from npu_dialect.npu.maps import is_buffer_type
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk_kind
 from npu_passes.analysis.core_accesses import Accesses, accesses_of
 from npu_passes.analysis.lifetimes import Lifetimes, OnChipBuffer, lifetimes_of
 from npu_passes.analysis.on_chip import functions, in_space, on_chip_spaces, on_chip_values
 from npu_passes.analysis.views import aliases_of, uses_of
-from npu_passes.placing.constant_costs import ReadConstant, read_constants, with_constants
+from npu_passes.placing.constant_costs import (
+    ReadConstant,
+    read_constants,
+    stores_for,
+    with_constants,
+)
 from npu_passes.placing.messages import columns, name_of, place_of, shape_text
 from npu_passes.support.refuse import DoesNotFit, RefusingPass, refuse
+from npu_passes.support.traits import has
 from npu_plans.arena.fillings import Occupancy
 from npu_plans.arena.problem import PlanError, Problem, live_bound
 from npu_plans.memories.decide import Overflow, decide
@@ -61,6 +69,12 @@ class AssignMemoriesPass(RefusingPass):
     one with the fewest memories. A plan that does not fit is an error. With `constants`, a constant
     of a layer may lie in a memory, too, all the time (`sram.kept_in`): the bytes that it takes then
     are not for buffers. `npu-keep-constants` gives the constants of the final loops their places.
+
+    An argument in `#npu.sram` without `sram.input` or `sram.output` is no buffer of the function,
+    as for `npu-assign-sram-offsets`, and stays where its caller has it. A buffer that is passed to
+    a function, or returned, is rejected, and so is a function of several blocks. With several
+    read-only memories, the op that names a constant says which of them shall hold it
+    (`npu.stored_in`), for `npu-estimate-time`; `npu-store-constants` decides on the final loops.
     """
 
     name = "npu-assign-memories"
@@ -73,15 +87,18 @@ class AssignMemoriesPass(RefusingPass):
     `npu-assign-sram-offsets{strategy=none}`."""
     constants: bool = False
     """Whether constants may have copies in memories, for `npu-keep-constants`."""
+    together: bool = False
+    """Whether all constants lie in one of several read-only memories, as a file of weights does."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan every function, then write the spaces."""
         machine = machine_of(op)
         if machine is None:
             return
+        stores = stores_for(op, machine, together=self.together)
         choose = several if machine.memories else beside_one_memory
         plans = [
-            choose(function, machine, self)
+            choose(function, machine, self, stores)
             for function in functions(op)
             if any(on_chip_values(function, SramSpace()))
         ]
@@ -91,6 +108,9 @@ class AssignMemoriesPass(RefusingPass):
             for constant, memory in plan.constants:
                 for get in constant.gets:
                     KEPT_IN.set(get, memory)
+        for get in walk_kind(op, memref.GetGlobalOp) if stores else ():
+            if (home := stores.get(get.name_.string_value())) is not None:
+                STORED_IN.set(get, home.name)
 
 
 @dataclass(frozen=True)
@@ -101,7 +121,12 @@ class Plan:
     constants: tuple[tuple[ReadConstant, str], ...] = ()
 
 
-def several(function: Operation, machine: Machine, options: AssignMemoriesPass) -> Plan:
+def several(
+    function: Operation,
+    machine: Machine,
+    options: AssignMemoriesPass,
+    stores: Mapping[str, Memory],
+) -> Plan:
     """The cheapest plan of a function in several memories, with constants if the options say so.
 
     Raises: PassFailedException if the buffers do not fit into the memories.
@@ -109,26 +134,36 @@ def several(function: Operation, machine: Machine, options: AssignMemoriesPass) 
     lifetimes = readable(function, machine)
     plain = problem_of(lifetimes, machine.memories, machine, options)
     reject_homeless(lifetimes, plain, machine)
-    plan = keeping(lifetimes, plain, machine.memories, machine) if options.constants else None
-    if plan is not None:
-        return plan
+    if options.constants:
+        plan = keeping(lifetimes, plain, machine.memories, machine, stores)
+        if plan is not None:
+            return plan
     values = [each.value for each in lifetimes.buffers]
     return Plan(tuple(zip(values, planned(lifetimes, plain, machine), strict=True)))
 
 
-def beside_one_memory(function: Operation, machine: Machine, options: AssignMemoriesPass) -> Plan:
+def beside_one_memory(
+    function: Operation,
+    machine: Machine,
+    options: AssignMemoriesPass,
+    stores: Mapping[str, Memory],
+) -> Plan:
     """The constants of a function that lie beside its buffers in the only memory."""
     memories = tuple(each for each in machine.memory if not each.read_only)
     if not options.constants or not memories or machine.dma_channels:
         return Plan()
     lifetimes = lifetimes_of(function, *on_chip_spaces(function))
     plain = problem_of(lifetimes, memories, machine, options)
-    plan = keeping(lifetimes, plain, memories, machine)
+    plan = keeping(lifetimes, plain, memories, machine, stores)
     return Plan() if plan is None else Plan(constants=plan.constants)
 
 
 def keeping(
-    lifetimes: Lifetimes, plain: MemoryProblem, memories: Sequence[Memory], machine: Machine
+    lifetimes: Lifetimes,
+    plain: MemoryProblem,
+    memories: Sequence[Memory],
+    machine: Machine,
+    stores: Mapping[str, Memory],
 ) -> Plan | None:
     """The cheapest plan of buffers and constants; None if there is none, or no rate of flash."""
     stored = machine.stored
@@ -136,7 +171,7 @@ def keeping(
         return None
     values = [each.value for each in lifetimes.buffers]
     constants = read_constants(lifetimes.function)
-    whole = with_constants(plain, constants, memories, stored)
+    whole = with_constants(plain, constants, memories, stored, stores)
     try:
         places = decide(whole)
     except (Overflow, PlanError):
@@ -150,9 +185,15 @@ def keeping(
 def readable(function: Operation, machine: Machine) -> Lifetimes:
     """The buffers of a function in all on-chip spaces.
 
-    Raises: PassFailedException if one has an offset, is in a memory that the machine has not, or is
-        passed to a function.
+    Raises: PassFailedException if one has an offset, is in a memory that the machine has not, is
+        passed to a function, or returned, or if there are several blocks.
     """
+    if (count := len(function.regions[0].blocks)) > 1:
+        refuse(
+            function,
+            f"expected a function of one block, with structured control flow (scf), got {count} "
+            "blocks, which may pass buffers on",
+        )
     lifetimes = lifetimes_of(function, *on_chip_spaces(function))
     names = [each.name for each in machine.memories]
     for buffer in lifetimes.buffers:
@@ -174,7 +215,18 @@ def readable(function: Operation, machine: Machine) -> Lifetimes:
             for use in alias.uses:
                 if isinstance(use.operation, CallOp):
                     refuse(use.operation, "expected no calls: run this before npu-outline-layers")
+                if use.operation.parent_op() is function and ends(use.operation):
+                    refuse(
+                        use.operation,
+                        f"expected {buffer.name!r} not to be returned, as its memory becomes a "
+                        "part of its type: npu-bufferize makes results arguments",
+                    )
     return lifetimes
+
+
+def ends(op: Operation) -> bool:
+    """Whether an op leaves the region that it is in."""
+    return has(op, IsTerminator) and not op.successors
 
 
 def reject_homeless(lifetimes: Lifetimes, problem: MemoryProblem, machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""What the constants of layers cost in each memory: candidates for copies that stay.
+"""What the constants of layers cost in each memory, read-only or for copies that stay.
 
 Level of IR: layers on buffers, before their memories are chosen. A constant takes the bytes that it
 has here; kernels may repack it later.
@@ -6,12 +6,14 @@ has here; kernels may repack it later.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult
 
+from npu_dialect.machine import Machine
 from npu_dialect.memories import Memory
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import bytes_of, element_bytes, map_type
@@ -20,7 +22,9 @@ from npu_passes.analysis.core_accesses import accesses_by
 from npu_passes.analysis.views import root_of
 from npu_plans.arena.fillings import Occupancy
 from npu_plans.arena.problem import Buffer
+from npu_plans.memories.decide import Overflow
 from npu_plans.memories.problem import MemoryProblem, Room
+from npu_plans.memories.stored import StoredConstant, stored
 
 
 @dataclass(frozen=True)
@@ -58,17 +62,45 @@ def read_constants(function: Operation) -> tuple[ReadConstant, ...]:
     return tuple(each for each in found.values() if each.read)
 
 
+def stores_for(module: Operation, machine: Machine, *, together: bool) -> Mapping[str, Memory]:
+    """The one of several read-only memories for each constant that layers read, by its symbol.
+
+    Empty on other machines, and if the constants do not fit: they may fit as loops store them.
+    """
+    if not (stores := machine.stores):
+        return {}
+    constants = read_constants(module)
+    asked = [StoredConstant(each.symbol, each.size, each.read) for each in constants]
+    try:
+        chosen = stored(asked, *rooms_of(stores, machine), together=together)
+    except Overflow:
+        return {}
+    return {each.symbol: stores[at] for each, at in zip(constants, chosen, strict=True)}
+
+
+def rooms_of(stores: Sequence[Memory], machine: Machine) -> tuple[list[Room], list[Fraction]]:
+    """Read-only memories as rooms, and the bytes that the core reads of each in a cycle."""
+    rooms = [Room(each.name, each.bytes, max(each.alignment, machine.alignment)) for each in stores]
+    return rooms, [each.read_bytes_per_cycle for each in stores]
+
+
 def with_constants(
     problem: MemoryProblem,
     constants: Sequence[ReadConstant],
     memories: Sequence[Memory],
     stored: Memory,
+    stores: Mapping[str, Memory],
 ) -> MemoryProblem:
-    """The problem of a function with its constants, which may also stay in `stored`."""
+    """The problem of a function with its constants, which may also stay where they are stored.
+
+    That is a room with the name of `stored`. `stores`: where constants lie that are not in `stored`
+    itself, by their symbols.
+    """
     lived = problem.lived
     last = max((each.last for each in lived.buffers), default=0)
     buffers = tuple(Buffer(f"@{each.symbol}", each.size, each.unit, 0, last) for each in constants)
-    rates = [each.read_bytes_per_cycle for each in (*memories, stored)]
+    rates = [each.read_bytes_per_cycle for each in memories]
+    homes = [stores.get(each.symbol, stored).read_bytes_per_cycle for each in constants]
     first = len(lived.buffers)
     return MemoryProblem(
         (*problem.rooms, Room(stored.name, sum(each.size + each.unit for each in constants))),
@@ -77,7 +109,10 @@ def with_constants(
         ),
         (
             *((*costs, None) for costs in problem.costs),
-            *(tuple(each.read / rate for rate in rates) for each in constants),
+            *(
+                tuple(each.read / rate for rate in (*rates, home))
+                for each, home in zip(constants, homes, strict=True)
+            ),
         ),
         (*problem.units, *((first + index,) for index in range(len(constants)))),
         problem.rows,

@@ -35,6 +35,7 @@ from npu_dialect.npu.maps import bytes_of, element_bytes, map_type
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk_kind
 from npu_passes.analysis.constant_reads import constant_reads
+from npu_passes.analysis.slow_memories import store_of
 from npu_passes.support.refuse import RefusingPass, refuse
 from npu_plans.memories.constants import Constant, kept
 from npu_plans.memories.problem import Room
@@ -44,8 +45,9 @@ from npu_plans.memories.problem import Room
 class KeepConstantsPass(RefusingPass):
     """Choose the constants that have copies in on-chip memory; see the module.
 
-    All that is left of a memory behind its arena is for copies. Nothing is copied on a machine
-    whose file has no read-only memory, and on one with transfers.
+    All that is left of a memory behind its arena is for copies. A constant costs the reads of the
+    memory that holds it, which `npu-store-constants` has chosen if there are several. Nothing is
+    copied on a machine whose file has no read-only memory, and on one with transfers.
     """
 
     name = "npu-keep-constants"
@@ -71,7 +73,8 @@ class KeepConstantsPass(RefusingPass):
         if machine is None or stored is None or machine.dma_channels or not entries:
             return
         places = tuple(places_in(machine, arenas_of(entries[0])))
-        candidates = tuple(candidates_of(gets, constant_reads(op), stored))
+        rates = {each.name: each.read_bytes_per_cycle for each in machine.memory}
+        candidates = tuple(candidates_of(gets, constant_reads(op), rates, stored.name))
         choice = Choice.of(places, candidates, machine.alignment)
         for function in entries if choice.copies else ():
             grow_arenas(function, choice.ends)
@@ -150,16 +153,23 @@ def places_in(machine: Machine, arenas: Mapping[str, int]) -> Iterator[Place]:
 
 
 def candidates_of(
-    gets: Sequence[memref.GetGlobalOp], reads: Mapping[str, int], stored: Memory
+    gets: Sequence[memref.GetGlobalOp],
+    reads: Mapping[str, int],
+    rates: Mapping[str, Fraction],
+    stored: str,
 ) -> Iterator[Candidate]:
-    """The constants that are read, each once; tables of integers that decide about loops, too."""
-    types = {op.name_.string_value(): map_type(op.memref) for op in gets}
-    for symbol, type_ in types.items():
+    """The constants that are read, each once; tables of integers that decide about loops, too.
+
+    `rates`: the bytes that the core reads in a cycle in each memory. `stored`: that of a constant
+    for which `npu-store-constants` has chosen none.
+    """
+    for symbol, op in {op.name_.string_value(): op for op in gets}.items():
         if read := reads.get(symbol, 0):
+            type_ = map_type(op.memref)
             yield Candidate(
                 symbol,
                 bytes_of(type_),
                 element_bytes(type_),
                 read,
-                read / stored.read_bytes_per_cycle,
+                read / rates[store_of(op) or stored],
             )

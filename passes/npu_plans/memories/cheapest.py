@@ -26,6 +26,10 @@ from npu_plans.memories.quiet import silent
 GAP = 1e-6
 """How far, as a share, the plan may be from the best one."""
 
+STEPS = 2**20
+"""Into how many steps the largest unit is divided at least, to count what is over a limit. HiGHS
+drops coefficients below 1e-9."""
+
 NODES = 20_000
 """The most nodes of the search tree: a limit that does not depend on the speed of the computer."""
 
@@ -82,7 +86,13 @@ class Program:
     lower: list[float] = field(default_factory=list[float])
     upper: list[float] = field(default_factory=list[float])
     excess: list[int] = field(default_factory=list[int])
-    """The variable of the bytes over the limit of each memory; empty if there are none."""
+    """The variable of the steps over the limit of each memory; empty if there are none."""
+
+    @property
+    def step(self) -> int:
+        """The bytes in which excess is counted: one, unless units are very large."""
+        sizes = [each.size for each in self.problem.lived.buffers]
+        return max(1, max(sizes, default=0) // STEPS)
 
     def column(self, unit: int, room: int) -> int:
         """The variable x of a unit and a memory."""
@@ -115,7 +125,7 @@ class Program:
 
     def add_excess(self) -> None:
         """Let the limits be exceeded, at a price above all other costs."""
-        price = 1.0 + sum(self.costs)
+        price = self.step * (1.0 + sum(self.costs))
         self.excess = [self.add(price, float("inf"), whole=False) for _ in self.limits]
 
     def add_moment(self, moment: Moment) -> None:
@@ -131,7 +141,7 @@ class Program:
                 for unit in (one, other):
                     self.add_row({both: 1.0, self.column(unit, room): -1.0}, -1.0, 0.0)
             if self.excess:
-                row[self.excess[room]] = -1.0
+                row[self.excess[room]] = -float(self.step)
             unit = max(map(abs, row.values()), default=1.0)
             scaled = {column: value / unit for column, value in row.items()}
             self.add_row(scaled, -float("inf"), limit / unit)

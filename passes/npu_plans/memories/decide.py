@@ -92,7 +92,8 @@ def one_by_one(problem: MemoryProblem) -> tuple[int, ...]:
             if problem.fits(chosen):
                 break
         else:
-            plans = list(tried(problem, over=True))
+            first = tuple(map(cheapest_room, problem.unit_costs))
+            plans = [*tried(problem, over=True)] or [(first, problem.arenas(first))]
             raise Overflow(*min(plans, key=lambda plan: sum(excess(problem, plan[1]))))
     return tuple(chosen)
 

@@ -26,6 +26,7 @@ TABLES = [
         "write_bytes_per_cycle": Fraction(1, 4),
     },
     {"name": "rom", "bytes": 4096, "read_bytes_per_cycle": 1, "read_only": True},
+    {"name": "xip", "bytes": 4096, "read_bytes_per_cycle": Fraction(1, 4), "read_only": True},
 ]
 BOARD = Machine.from_table(
     {
@@ -96,6 +97,8 @@ def test_copies_and_loops_of_elements() -> None:
         ('{sram.kept_in = "fast"}', Fraction(0)),
         ('{sram.kept_in = "slow"}', Fraction(7, 4)),
         ("{sram.copy_at = {slow = 16 : i64}}", Fraction(7, 4)),
+        ('{npu.stored_in = "xip"}', Fraction(15, 4)),
+        ('{npu.stored_in = "xip", sram.kept_in = "fast"}', Fraction(0)),
     ],
 )
 def test_constants_cost_what_their_memory_does(mark: str, each: Fraction) -> None:
@@ -114,6 +117,22 @@ def test_constants_cost_what_their_memory_does(mark: str, each: Fraction) -> Non
     arguments = f"%x: {kind('fast', '1x64')}, %y: {kind('fast', '1x1')}"
     traffic = -(-(256 + 256 + 4) // 4)
     assert cycles(body, constant, arguments) == traffic + 256 * each
+
+
+def test_constants_in_the_final_program() -> None:
+    """The type of the op that names a constant says where it is; what reads it sees flash."""
+    weights = "memref<64xf32, #npu.{}>"
+    xip, flash = weights.format('memory<"xip">'), weights.format("flash")
+    body = f"""
+    %w = memref.get_global @w : {xip}
+    %v = "memref.memory_space_cast"(%w) : ({xip}) -> {flash}
+    "memref.copy"(%v, %y) : ({flash}, {kind("fast")}) -> ()
+    """
+    constant = (
+        f'"memref.global"() <{{sym_name = "w", type = {xip}, constant, '
+        'sym_visibility = "private", initial_value = dense<1.0> : tensor<64xf32>}> : () -> ()'
+    )
+    assert cycles(body, constant, f"%y: {kind('fast')}") == 128 + 256 * Fraction(15, 4)
 
 
 def test_a_loop_waits_each_time() -> None:

@@ -153,3 +153,25 @@ def test_what_fits_nowhere_says_how_much_is_missing() -> None:
         decide(problem)
     assert raised.value.places == (0, 1)
     assert raised.value.arenas == (20, 30)
+
+
+@pytest.mark.parametrize("size", [2**20 - 1, 2**20, 3_072_000_000, 2**40])
+def test_a_buffer_of_any_size_that_fits_nowhere(size: int) -> None:
+    """It is in the memory that it exceeds least: beside 2**40, a byte is no number for HiGHS."""
+    problem = chain([size], (Room("fast", size // 4), Room("slow", size // 2)))
+    with pytest.raises(Overflow) as raised:
+        decide(problem)
+    assert raised.value.places == (1,)
+    assert raised.value.arenas == (0, size)
+
+
+def test_an_unsolved_program_says_how_much_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search has a limit, so it may end without a plan."""
+
+    def nothing(problem: MemoryProblem, limits: list[int], *, over: bool = False) -> None:
+        del problem, limits, over
+
+    monkeypatch.setattr("npu_plans.memories.decide.cheapest", nothing)
+    problem = chain([20, 30], (Room("fast", 20), Room("slow", 25)))
+    with pytest.raises(Overflow, match="arenas of 50, 0 bytes needed"):
+        decide(problem)

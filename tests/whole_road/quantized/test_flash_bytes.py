@@ -71,3 +71,22 @@ def test_the_machine_has_the_limit(job: Job, tmp_path: Path) -> None:
 def test_too_little_flash(job: Job) -> None:
     with pytest.raises(UserError, match="1000 allowed: expected a larger --flash-bytes, or --flas"):
         compile_model(replace(job, flash_bytes=1000))
+
+
+@pytest.mark.slow
+def test_kernels_with_a_working_memory_give_way(tmp_path: Path) -> None:
+    """The choice by layers reaches what small layers reach, and what lies in between."""
+    model = saved_int8(tmp_path, "mobilenet_v1", **TINY["mobilenet_v1"])
+    job = Job(model, "cortex-m4", io="int8")
+    small = compile_model(replace(job, flash="small"))
+    assert stored(compile_model(replace(job, flash_bytes=stored(small)))) == stored(small)
+    some = compile_model(replace(job, flash_bytes=stored(small) + 256))
+    assert 0 < stored(some) - stored(small) <= 256
+    assert small.report.scratch_bytes < some.report.scratch_bytes
+    with pytest.raises(UserError, match=f"{stored(small)} bytes of flash needed"):
+        compile_model(replace(job, flash_bytes=stored(small) - 1))
+    module = load(job.model, {}).module
+    prepare(module, job)
+    (image,) = random_inputs(module, seed=3)
+    (want,) = run_function(module, None, [image])
+    np.testing.assert_array_equal(on_the_host(some, image, want), want)

@@ -39,10 +39,12 @@ from npu_tools.compiling.stops import (
     Measurements,
     Observer,
 )
+from npu_tools.compiling.stores import stored_together
 from npu_tools.compiling.verified import Verifier
 from npu_tools.importers.frontends import load
 from npu_tools.reports.instruction_report import instructions_of
 from npu_tools.reports.report import Report, parameter_bytes, planned_function, report_of
+from npu_tools.reports.stored_report import stored_in
 from npu_tools.shared.collector import paused_collector
 from npu_tools.shared.errors import UserError
 from npu_tools.shared.installed import available_passes, context
@@ -200,6 +202,7 @@ def take_the_road(job: Job) -> Compiled:
     report = measurements.report or report_of(module)  # raises: nothing was planned
     report = replace(report, stored_bytes=parameter_bytes(module))
     check_flash(report, machine, job.flash_bytes)
+    report = replace(report, stored_constants=tuple(stored_in(module, machine)))
     report = with_kept(replace(report, memory=replace(report.memory, **baselines)), module)
     has_microcode = any(op.name == PROGRAM_OP for op in walk(module))
     if has_microcode:
@@ -293,10 +296,13 @@ def check_flash(report: Report, machine: Machine, limit: int | None) -> None:
 def place_of_weights(job: Job, report: Report) -> Literal["c", "bin"]:
     """Where the weights go: `c` for C arrays, `bin` for a file.
 
-    With `--weights=auto` it is a file if they have more than `LARGEST_ARRAYS` bytes.
+    With `--weights=auto` it is a file if they have more than `LARGEST_ARRAYS` bytes, unless several
+    read-only memories hold them.
     """
     if job.weights != "auto":
         return job.weights
+    if report.stored_constants:
+        return "c"
     return "bin" if report.weights_bytes > LARGEST_ARRAYS else "c"
 
 
@@ -326,6 +332,7 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
         specs.insert(index_of(specs, BUFFERIZE), data)
     if job.stream_input:
         specs = streamed(specs)
+    specs = stored_together(specs, machine, job.weights)
     specs = keeping(specs, machine) if job.keep_constants else specs
     specs = marked(specs) if job.clock and machine.dma_channels else specs
     if job.plan_as is not None:

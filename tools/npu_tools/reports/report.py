@@ -50,6 +50,7 @@ from npu_tools.reports.arena_report import ArenaReport, arenas_in, memory_of
 from npu_tools.reports.instruction_report import Instructions
 from npu_tools.reports.kept_report import KeptReport
 from npu_tools.reports.off_chip import off_chip
+from npu_tools.reports.stored_report import StoredReport
 from npu_tools.shared.errors import UserError
 
 
@@ -122,7 +123,10 @@ class StateReport:
     memory: str | None = None
 
 
-OPTIONAL = ("states", "kept_constants", "elided_weights", "off_chip_at_most", "zero_blocks")
+OPTIONAL = (
+    *("states", "kept_constants", "stored_constants"),
+    *("elided_weights", "off_chip_at_most", "zero_blocks"),
+)
 """The keys of report.json that are left out where there is nothing to say."""
 
 
@@ -157,6 +161,8 @@ class Report:
     """The states between runs, which are neither in `inputs` nor in `outputs`."""
     kept_constants: tuple[KeptReport, ...] = ()
     """The parts of the arenas that hold copies of constants, made before the first run."""
+    stored_constants: tuple[StoredReport, ...] = ()
+    """The read-only memories, and the constants in each, if the machine has several."""
     off_chip_at_most: bool = False
     """Whether `off_chip` is an upper limit. Transfers in blocks reach it if no block is zero."""
     zero_blocks: tuple[Mapping[str, Any], ...] = ()

@@ -29,6 +29,10 @@ def table(report: Report, stack: str) -> str:
         "",
         f"weights in {'DRAM' if report.naive.feature_map_reads else 'flash'}: "
         f"{report.weights_bytes} bytes{stored(report)}",
+        *(
+            f"  of it in {each.memory}: {each.bytes} of {each.available} bytes"
+            for each in report.stored_constants
+        ),
         f"worst-case stack: {stack}",
     ]
     if report.instructions is not None:

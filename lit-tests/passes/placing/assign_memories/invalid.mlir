@@ -49,3 +49,29 @@ builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : 
   }
 }
 // CHECK: expected no calls: run this before npu-outline-layers
+
+// -----
+
+builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : i64, memory = [
+    {name = "fast", bytes = 64 : i64, read_bytes_per_cycle = 8 : i64},
+    {name = "slow", bytes = 128 : i64, read_bytes_per_cycle = 1 : i64}]}>} {
+  func.func @returns() -> memref<4xf32, #npu.sram> {
+    %a = sram.alloc : memref<8xf32, #npu.sram>
+    %view = memref.subview %a[0] [4] [1] : memref<8xf32, #npu.sram> to memref<4xf32, #npu.sram>
+    func.return %view : memref<4xf32, #npu.sram>
+  }
+}
+// CHECK: expected 'a' not to be returned, as its memory becomes a part of its type: npu-bufferize makes results arguments
+
+// -----
+
+builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : i64, memory = [
+    {name = "fast", bytes = 64 : i64, read_bytes_per_cycle = 8 : i64},
+    {name = "slow", bytes = 128 : i64, read_bytes_per_cycle = 1 : i64}]}>} {
+  func.func @blocks(%x: memref<4xf32, #npu.sram> {sram.input}) {
+    cf.br ^next(%x : memref<4xf32, #npu.sram>)
+  ^next(%y: memref<4xf32, #npu.sram>):
+    func.return
+  }
+}
+// CHECK: expected a function of one block, with structured control flow (scf), got 2 blocks, which may pass buffers on

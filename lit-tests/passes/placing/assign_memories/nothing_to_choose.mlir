@@ -31,3 +31,17 @@ builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : 
     func.return
   }
 }
+
+// -----
+
+// An argument that is neither input nor output is no buffer of the function.
+
+builtin.module attributes {npu.target = #npu.target<"board", {flash_bytes = 0 : i64, memory = [
+    {name = "fast", bytes = 64 : i64, read_bytes_per_cycle = 8 : i64},
+    {name = "slow", bytes = 128 : i64, read_bytes_per_cycle = 1 : i64}]}>} {
+  // CHECK-LABEL: @unmarked
+  // CHECK-SAME: (%x: memref<4xf32, #npu.memory<"fast">> {sram.input}, %y: memref<4xf32, #npu.sram>)
+  func.func @unmarked(%x: memref<4xf32, #npu.sram> {sram.input}, %y: memref<4xf32, #npu.sram>) {
+    func.return
+  }
+}

@@ -26,6 +26,7 @@ from npu_passes.emit.c.calls import CallGraph, layers_of
 from npu_passes.emit.c.kept import INIT, Kept, kept_of
 from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
+from npu_passes.emit.c.sections import section_of, sections_in
 from npu_passes.emit.c.types import CType, as_memref, bytes_of, index_type, largest_index
 from npu_passes.emit.c.unit import HELPER_NAMES
 from npu_passes.support.block_runs import BlockRuns
@@ -79,6 +80,8 @@ class Weights:
     """Byte offset in a weights file."""
     macro: str | None
     """The macro of that offset; None if the array is in the C file."""
+    section: str
+    """The macro of the section of the array in the C file."""
 
 
 @dataclass(frozen=True)
@@ -120,18 +123,17 @@ class Macros:
     dram_bytes: str
     weights_bytes: str
     on_layer: str
-    section: str
 
     @staticmethod
     def of(prefix: str) -> Macros:
         """Macros that begin with the prefix in capitals."""
-        words = ("H", "DRAM_BYTES", "WEIGHTS_BYTES", "ON_LAYER", "WEIGHTS_SECTION")
+        words = ("H", "DRAM_BYTES", "WEIGHTS_BYTES", "ON_LAYER")
         return Macros(*(f"{prefix.upper()}_{word}" for word in words))
 
     @property
     def all(self) -> tuple[str, ...]:
         """All of them but `dram_bytes`, which only a program with transfers has."""
-        return (self.guard, self.weights_bytes, self.on_layer, self.section)
+        return (self.guard, self.weights_bytes, self.on_layer)
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class Program:
             fixed.add(f"{prefix}_{INIT}")
         taken = local_names(uses_dma)
         blocks = arenas(public, graph, prefix, {*RESERVED, *taken})
-        fixed |= {each.macro for each in blocks}
+        fixed |= {*(each.macro for each in blocks), *sections_in(module, prefix)}
         taken += tuple(name for each in blocks for name in (each.name, each.pointer))
         scope = Scope(taken=RESERVED | fixed)
         arguments = arguments_of(public, prefix, scope, taken)
@@ -349,7 +351,7 @@ def weights_of(
         assert type_ is not None
         name = scope.fresh(f"{prefix}_{identifier(symbol, 'weights')}")
         macro = scope.fresh(f"{name.upper()}_BYTE") if where == "bin" else None
-        found[symbol] = Weights(op, name, type_, end, macro)
+        found[symbol] = Weights(op, name, type_, end, macro, section_of(type_, prefix))
         end += -(-bytes_of(type_) // ALIGNMENT) * ALIGNMENT
     if missing := sorted(used - found.keys()):
         raise PassFailedException(f"c: expected a memref.global @{missing[0]} in the module")

@@ -29,6 +29,7 @@ from npu_passes.emit.c.header import header
 from npu_passes.emit.c.initial import init_function
 from npu_passes.emit.c.names import comment
 from npu_passes.emit.c.program import ALIGNMENT, Program
+from npu_passes.emit.c.sections import section_text
 from npu_passes.emit.c.unit import Unit
 
 RESTRICT = """\
@@ -39,27 +40,6 @@ RESTRICT = """\
 #define NPU_RESTRICT restrict
 #else
 #define NPU_RESTRICT
-#endif
-#endif
-
-"""
-
-SECTION = """\
-/* Where the weights go: define it as __attribute__((section("..."))) to choose. */
-#ifndef {0}
-#define {0}
-#endif
-
-"""
-
-ALIGNED_SECTION = """\
-/* Where the weights go: define it as __attribute__((section("..."))) to choose. An engine may count
- * on weights that begin at multiples of its beats. */
-#ifndef {0}
-#if defined(__GNUC__) || defined(__clang__)
-#define {0} __attribute__((aligned({1})))
-#else
-#define {0}
 #endif
 #endif
 
@@ -141,8 +121,9 @@ def source(program: Program) -> str:
     parts += ["\n"] if unit.headers else []
     parts += [RESTRICT] if "NPU_RESTRICT" in text else []
     parts += [HOOK.format(program.macros.on_layer)] if program.macros.on_layer in text else []
-    section = ALIGNED_SECTION if program.uses_dma else SECTION
-    parts += [section.format(program.macros.section, ALIGNMENT)] if arrays else []
+    sections = dict.fromkeys(weights.section for weights in program.weights.values())
+    aligned = ALIGNMENT if program.uses_dma else None
+    parts += [section_text(each, aligned) for each in sections if arrays]
     parts += [
         f"#define {weights.macro} {weights.offset}\n"
         for weights in program.weights.values()

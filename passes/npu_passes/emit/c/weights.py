@@ -55,7 +55,7 @@ def definition(program: Program, weights: Weights) -> Iterator[str]:
     assert ctype is not None, "checked before"
     yield f"/* {comment(weights.op.sym_name.data)}: {shape_text(type_)} */\n"
     name = f"{weights.name}[{max(1, array.size)}]"
-    yield f"static const {ctype.name} {name} {program.macros.section} = {{\n"
+    yield f"static const {ctype.name} {name} {weights.section} = {{\n"
     if not array.size:
         yield "    0,\n"
     per_line = PER_LINE if array.size <= SMALL else PER_LONG_LINE
