@@ -116,7 +116,9 @@ class Parts:
         if step != KEEP or machine is None or machine.stored is None or function is None:
             return
         gets = list(walk_kind(module, memref.GetGlobalOp))
-        candidates = list(candidates_of(gets, constant_reads(module), machine.stored))
+        rates = {each.name: each.read_bytes_per_cycle for each in machine.memory}
+        reads = constant_reads(module)
+        candidates = list(candidates_of(gets, reads, rates, machine.stored.name))
         arenas = {**arenas_of(function), **(READY.get(function) or {})}
         places = list(places_in(machine, arenas))
         room = [each.memory.bytes - each.used for each in places]
