@@ -69,9 +69,9 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
     vectors = vectors and element_of(out) in BYTE_TYPES
     vectors = vectors and pixel_steps(memref_type(out)) is not None
     if last and is_depthwise(op):
-        near = EIGHT * filters_of_each(op) <= FARTHEST
+        fits = VectorDepthwiseKernel.fits(grid, filters_of_each(op))
         folds = op.overlap == Overlap.ACCUMULATE
-        return "depthwise" if vectors and near and not folds else None
+        return "depthwise" if vectors and fits and not folds else None
     own = replace(grid, channels=grid.channels // op.group_count)
     if last and VectorDenseKernel.fits(own):
         return "dense"

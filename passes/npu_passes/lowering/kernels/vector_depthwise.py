@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from npu_dialect import mve
+from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
@@ -34,7 +34,8 @@ from npu_passes.lowering.kernels.walk import each_row, each_strip
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import interior
-from npu_plans.kernels.packing import PAIR
+from npu_plans.kernels.packing import PAIR, QUAD
+from npu_plans.kernels.patch_plan import FARTHEST
 from npu_plans.kernels.vector_plan import Strip
 
 EIGHT = 8
@@ -43,6 +44,8 @@ LARGEST = 255
 """The most that the magnitudes of a group's weights add up to: 128 * 255 is below 2^15."""
 STRAIGHT = 25
 """The most taps in straight-line code."""
+FEW = 9
+"""The most taps with which half of a vector takes fewer instructions than words of channels."""
 
 
 def groups_of(weights: NDArray[np.integer[Any]]) -> list[list[int]]:
@@ -108,6 +111,17 @@ class VectorDepthwiseKernel:
         scales = np.array(self.outputs.scaling.scales, np.float32)
         return self.layer.table("scales", in_halves(in_eights(scales, self.multiplier)))
 
+    @staticmethod
+    def fits(grid: Grid, multiplier: int) -> bool:
+        """Whether the kernel is for a layer with `multiplier` filters a channel.
+
+        Scattered lanes must lie within reach. With several filters, four channels are left to words
+        if their taps are many, but straight code: half of the lanes would be idle.
+        """
+        taps = grid.rows.kernel * grid.columns.kernel
+        words = grid.channels == QUAD and FEW < taps <= STRAIGHT
+        return multiplier == 1 or (EIGHT * multiplier <= FARTHEST and not words)
+
     def build(self) -> None:
         """Build the loops over the outputs."""
         columns = interior(self.columns, None)
@@ -138,10 +152,10 @@ class VectorDepthwiseKernel:
         def block(channel: Index, number: Index, first: int | None) -> None:
             lanes = b.add(b.mul(channel, self.multiplier), b.mul(number, EIGHT))
             sums = self.first_sums(None if inside else row, places, lanes)
-            at = b.add(base, channel)
+            at, keeps = b.add(base, channel), first is None and self.pitch > EIGHT
             if strip.reach and inside and self.size <= STRAIGHT:
                 taps = b.mul(lanes, self.size)
-                sums = self.add(strip, at, taps, self.groups, sums, first)
+                sums = self.add(strip, at, taps, self.groups, sums, first, keeps=keeps)
             elif strip.reach:
                 sums = self.looped(strip, row, (at, lanes), sums, first)
             filter = b.add(b.mul(channel, self.multiplier), number)
@@ -197,11 +211,10 @@ class VectorDepthwiseKernel:
         """Four first values."""
         return self.b.insert(mve.LoadOp(table, self.b.value(at), mve.I32X4), "acc").result
 
-    def product(self, at: Index, weights: SSAValue, first: int | None) -> SSAValue:
-        """The products of eight channels of a pixel."""
-        b = self.b
-        x = b.insert(mve.LoadOp(self.patch, b.value(at), mve.I16X8, first), "x").result
-        return b.insert(mve.MulOp(x, weights), "p").result
+    def elements(self, at: Index, first: int | None) -> SSAValue:
+        """Eight channels of a pixel."""
+        load = mve.LoadOp(self.patch, self.b.value(at), mve.I16X8, first)
+        return self.b.insert(load, "x").result
 
     def weights(self, at: Index) -> SSAValue:
         """The weights of eight channels."""
@@ -222,23 +235,34 @@ class VectorDepthwiseKernel:
         groups: Sequence[Sequence[int]],
         sums: Sequence[SSAValue],
         first: int | None,
+        *,
+        keeps: bool = False,
     ) -> list[SSAValue]:
         """Add the products of groups of taps, which count from the first of some kernel rows.
 
         `base` is the place in the map of the strip in that row, `taps` that of its first weights.
+        `keeps`: a C compiler loads the operands of a tap behind those of the tap before, as those
+        of all taps do not fit into the registers. So what two neighbouring taps read is loaded once
+        here. With more taps than straight code has, a C compiler does better without that.
         """
         b, found = self.b, list(sums)
         for group in groups:
             parts: list[SSAValue | None] = [None] * len(strip.starts)
+            near: dict[int, SSAValue] = {}
             for ky, kx in (divmod(tap, self.columns.kernel) for tap in group):
                 users = [p for p, (low, high) in enumerate(strip.taps) if low <= kx < high]
                 if not users:
                     continue
+                if keeps:
+                    b.insert(dsp.KeepOrderOp.create())
                 w = self.weights(b.add(taps, (ky * self.columns.kernel + kx) * EIGHT))
+                before, near = near if self.size <= STRAIGHT else {}, {}
                 for p in users:
                     place = strip.starts[p] + kx * self.columns.dilation
                     step = ky * self.grid.row_step + place * self.grid.pixel
-                    made, part = self.product(b.add(base, step), w, first), parts[p]
+                    x = before.get(step) or self.elements(b.add(base, step), first)
+                    near[step], part = x, parts[p]
+                    made = b.insert(mve.MulOp(x, w), "p").result
                     parts[p] = made if part is None else b.insert(mve.AddOp(part, made)).result
             for p, part in enumerate(parts):
                 if part is not None:

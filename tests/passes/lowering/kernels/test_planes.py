@@ -101,7 +101,7 @@ def test_helium(name: str, level: str, tmp_path: Path) -> None:
     "shape",
     [
         replace(PLAIN, in_place=False, dilation=2),
-        replace(PLAIN, in_place=False, input=(1, 3, 7, 9), multiplier=2),
+        replace(PLAIN, in_place=False, input=(1, 1, 7, 9), multiplier=6),
         replace(PLAIN, in_place=False, multiplier=2, unsigned=True, point=7, zero_point=9),
         replace(PLAIN, in_place=False, unsigned=True, point=7, zero_point=9),
         replace(PLAIN, in_place=False, input=(1, 4, 7, 3)),
