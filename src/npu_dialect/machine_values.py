@@ -46,8 +46,10 @@ def boolean(key: str, value: object) -> bool:
 
 def string(key: str, value: object) -> str:
     """A string of printable characters. Raises: MachineError if the value is another thing."""
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str):
         raise MachineError(f"expected {key} to be a string, got {shown(value)}")
+    if not value:
+        raise MachineError(f"expected {key} not to be empty")
     if not value.isprintable():
         raise MachineError(f"expected {key} without control characters, got {value!r}")
     return value

@@ -51,6 +51,8 @@ def test_sizes_and_the_rate_follow_from_the_tables(tmp_path: Path) -> None:
 def test_one_memory_that_can_be_written_is_a_machine_with_one_memory(tmp_path: Path) -> None:
     one = TABLES.replace('name = "psram"', 'name = "psram"\nread_only = true')
     machine = load(tmp_path, one)
+    assert [each.name for each in machine.stores] == ["psram", "flash"]
+    assert load(tmp_path, TABLES).stores == ()
     assert machine.sram_bytes == 1024
     assert machine.flash_bytes == 4096 + 8192
     assert machine.memories == ()
@@ -114,8 +116,9 @@ def test_a_dma_engine_plans_for_the_largest_memory_that_it_reaches(tmp_path: Pat
             r"expected one memory that is not read_only on a machine with a PL-330 "
             r"\(dma_fifo_bytes\), got dtcm, psram",
         ),
+        (TABLES.replace('"psram"', '""'), "expected name of a memory not to be empty"),
     ],
 )
-def test_memories_that_an_engine_cannot_use(text: str, message: str, tmp_path: Path) -> None:
+def test_memories_that_cannot_be(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(MachineError, match=message):
         load(tmp_path, text)

@@ -211,7 +211,7 @@ def test_defaults(tmp_path: Path) -> None:
         (GOOD + "alignment = false", "expected alignment to be an integer of at least 1"),
         (GOOD + "alignment = []", "expected alignment to be an integer of at least 1"),
         (GOOD.replace('"mine"', "3"), "expected name to be a string, got 3"),
-        (GOOD.replace('"mine"', '""'), "expected name to be a string, got ''"),
+        (GOOD.replace('"mine"', '""'), "expected name not to be empty"),
         (GOOD.replace("mine", "a\\u0000b"), "expected name without control characters, got 'a"),
         (GOOD + "row_multiple = 2147483648", "expected row_multiple to be at most 65536, got 214"),
         (GOOD + 'features = "dsp"', "expected features to be a list of strings, got 'dsp'"),

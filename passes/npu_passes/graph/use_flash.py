@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from npu_dialect.attributes import FLASH, FLASH_BYTES
+from npu_dialect.machine_values import MOST
 from npu_passes.support.refuse import Refusal, RefusingPass
 
 Flash = Literal["fast", "small"]
@@ -40,7 +41,7 @@ class UseFlashPass(RefusingPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Set `npu.flash` or `npu.flash_bytes` on the module.
 
-        Raises: PassFailedException if both are given, or if `bytes` is negative.
+        Raises: PassFailedException if both are given, or if `bytes` is negative or no i64.
         """
         if self.bytes is None:
             FLASH.set(op, self.prefer or "fast")
@@ -49,6 +50,8 @@ class UseFlashPass(RefusingPass):
             raise Refusal(
                 f"expected either prefer or bytes of at least 0, got {self.prefer} and {self.bytes}"
             )
+        if self.bytes > MOST:
+            raise Refusal(f"expected bytes of at most {MOST}, got {self.bytes}")
         FLASH_BYTES.set(op, self.bytes)
 
 

@@ -112,6 +112,10 @@ def test_truncated_files(small: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 OPTIONS: dict[str, tuple[list[str], tuple[str, ...]]] = {
+    "flash of more bytes than an i64 holds": (
+        ["--target", "host", "--flash-bytes", "99999999999999999999"],
+        ("--flash-bytes", "expected at most 9223372036854775807"),
+    ),
     "no target": ([], ("--target", "fe310")),
     "unknown target": (["--target", "fe311"], ("fe311", "fe310", "cortex-m4", ".toml")),
     "missing target file": (["--target", "my.toml"], ("my.toml",)),

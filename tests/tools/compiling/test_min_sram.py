@@ -124,6 +124,14 @@ def test_printed_and_reported(small: Path, capsys: pytest.CaptureFixture[str]) -
     assert json.loads(capsys.readouterr().out)["min_sram_bytes"] == 276
 
 
+def test_the_size_is_that_of_one_memory(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The board has three; the same network needs as many bytes on a machine with one."""
+    run = [str(small), "--target", "stm32h743", "-o", str(small.parent / "out"), "--find-min-sram"]
+    assert compile.main(run) == 0
+    instead = ", as one memory in place of dtcm, axi, sram123"
+    assert f"smallest SRAM: 276 bytes{instead}\n" in capsys.readouterr().out
+
+
 def test_number_is_said_of_a_network_that_does_not_fit(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

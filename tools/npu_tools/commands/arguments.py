@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import inf, nan
 from typing import NoReturn
 
+from npu_dialect.machine_values import MOST
 from npu_tools.shared.errors import UserError
 
 
@@ -64,6 +65,16 @@ def positive(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"expected an integer of at least 1, got {text!r}")
     return int(text)
+
+
+def size(text: str) -> int:
+    """Parse an option's value as a number of bytes, from 1 to `MOST`; a `type` for argparse.
+
+    Raises: argparse.ArgumentTypeError for any other text.
+    """
+    if (number := positive(text)) > MOST:
+        raise argparse.ArgumentTypeError(f"expected at most {MOST}, got {text!r}")
+    return number
 
 
 def percent(text: str) -> float:

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from npu_dialect.machine import Machine
 from npu_passes.pipelines import DEFAULT, PIPELINES
-from npu_tools.commands.arguments import ShowVersion, natural, percent, positive, usage_error
+from npu_tools.commands.arguments import (
+    ShowVersion,
+    natural,
+    percent,
+    positive,
+    size,
+    usage_error,
+)
 from npu_tools.commands.html_page import HtmlPage, add_html_options
 from npu_tools.commands.searches import beside, min_sram, pick
 from npu_tools.integration import integration_files, parse_kinds
@@ -222,7 +229,7 @@ def add_c_options(parser: argparse.ArgumentParser) -> None:
     )
     flash.add_argument(
         "--flash-bytes",
-        type=positive,
+        type=size,
         metavar="N",
         help="the most bytes of constants; the layers are fast that save the most instructions",
     )
@@ -264,7 +271,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the smallest SRAM that the pipeline works with. If passes decide by the size "
         "of the SRAM, it is searched by bisection between a size that works and one that fails; "
-        "smaller sizes, in steps of a sixteenth, are tried too",
+        "smaller sizes, in steps of a sixteenth, are tried too. On a machine with several "
+        "memories it is the size of one memory in their place",
     )
     add("--verbose", action="store_true", help="print the remarks of the passes")
     add(

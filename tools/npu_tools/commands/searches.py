@@ -26,10 +26,13 @@ def min_sram(options: argparse.Namespace, job: Job) -> dict[str, Any]:
     """
     if not options.find_min_sram:
         return {}
+    from npu_dialect.machine import Machine
     from npu_tools.compiling.min_sram import find_min_sram
 
     found = find_min_sram(job)
-    print(f"smallest SRAM: {found} bytes", file=beside(options))
+    memories = ", ".join(each.name for each in Machine.load(job.target).memories)
+    instead = f", as one memory in place of {memories}" if memories else ""
+    print(f"smallest SRAM: {found} bytes{instead}", file=beside(options))
     return {"min_sram_bytes": found}
 
 

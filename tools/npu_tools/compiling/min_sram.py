@@ -2,7 +2,8 @@
 
 A size works if two things hold on a machine with that much SRAM. The passes up to the offsets
 succeed, and they move no more bytes of feature maps off the chip than with 2^63 - 1 bytes of SRAM.
-The search:
+On a machine with several memories the size is that of one memory in their place, as fast as the
+first one. The search:
 
 - If the IR before the offsets is the same with 1 byte of SRAM as with 2^63 - 1, no pass decides by
   the size. Then the arena is the answer, exactly.
