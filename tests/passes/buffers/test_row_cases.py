@@ -15,7 +15,7 @@ def axes(draw: st.DrawFn) -> Axis:
     kernel, dilation = draw(st.integers(1, 7)), draw(st.integers(1, 3))
     reach = (kernel - 1) * dilation + 1
     before, after = draw(st.integers(0, reach)), draw(st.integers(0, reach))
-    size = draw(st.integers(max(1, reach - before - after), 16))
+    size = draw(st.integers(max(1, reach - before - after), 20))
     return Axis(size, kernel, draw(st.integers(1, 3)), before, after, dilation)
 
 
