@@ -61,7 +61,7 @@ def compared(board: str, network: str, folder: Path, **options: Any) -> None:
         instructions(board, folder / str(last), integer_text(module, channels_last=last), last=last)
         for last in (False, True)
     )
-    assert last <= (1.0 if options else MORE.get((board, network), 1.0)) * second
+    assert last <= MORE.get((board, network), 1.0) * second
 
 
 @pytest.mark.slow
