@@ -228,7 +228,7 @@ def test_modules_of_a_compilation(tmp_path: object) -> None:
     compile_model(Job(LENET5, "host", observers=(both,)))
     assert seen == [
         *("npu-lower-to-loops", "npu-share-constants", "npu-share-functions"),
-        "npu-check-overlays",
+        *("npu-check-overlays", "npu-store-constants", "npu-outline-rows"),
     ]
 
 
