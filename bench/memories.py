@@ -1,6 +1,6 @@
 """Networks on machines with several memories: bytes in each, and cycles by the time model.
 
-    python bench/memories.py [NETWORK ...]
+    python bench/memories.py [NETWORK ...] [FILE:MACHINE ...]
 
 Networks are those of examples/networks in float32. Each is compiled three times: without tiles that
 the core copies, with them (the default), and with constants that stay in fast memory
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ from npu_passes.analysis.constant_reads import constant_reads
 from npu_passes.pipelines import DEFAULT, PIPELINES
 from npu_passes.placing.keep_constants import candidates_of, places_in
 from npu_tools.compiling.driver import Job, compile_model
+from npu_tools.reports.arena_report import ArenaReport
+from npu_tools.reports.kept_report import KeptReport
 from npu_tools.reports.report import Report
 from npu_tools.shared.errors import guarded
 from npu_tools.shared.text import columns
@@ -78,21 +80,7 @@ CASES: Mapping[str, Case] = {
 }
 
 
-class InMemory(Protocol):
-    """Some bytes of a memory."""
-
-    @property
-    def memory(self) -> str | None:
-        """The name of the memory."""
-        ...
-
-    @property
-    def bytes(self) -> int:
-        """How many bytes of it."""
-        ...
-
-
-def in_memories(parts: Iterable[InMemory]) -> str:
+def in_memories(parts: Iterable[ArenaReport | KeptReport]) -> str:
     """The bytes of each memory as text."""
     return ", ".join(f"{each.bytes} in {each.memory}" for each in parts) or "-"
 

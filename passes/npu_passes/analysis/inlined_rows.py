@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.walking import walk_kind
+from npu_passes.support.symbols import function_around
 
 
 def with_inlined_rows(module: ModuleOp) -> ModuleOp:
@@ -56,16 +56,9 @@ def gets_index(function: FuncOp) -> bool:
 
 def inline(call: CallOp, function: FuncOp) -> None:
     """Put the ops of a function in the place of its call; constants go to the caller's start."""
-    block = function.body.block
-    values: dict[SSAValue, SSAValue] = dict(zip(block.args, call.operands, strict=True))
-    caller = call.parent_op()
-    while caller is not None and not isinstance(caller, FuncOp):
-        caller = caller.parent_op()
-    assert caller is not None
-    for op in list(block.walk()):
-        for index, operand in enumerate(op.operands):
-            if operand in values:
-                op.operands[index] = values[operand]
+    block, caller = function.body.block, function_around(call)
+    for argument, operand in zip(block.args, call.operands, strict=True):
+        argument.replace_all_uses_with(operand)
     for op in list(block.ops):
         if op is block.last_op:
             break

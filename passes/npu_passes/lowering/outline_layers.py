@@ -37,7 +37,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from npu_dialect.attributes import LAYER, OVERLAYS, VALUE, WHAT
 from npu_dialect.computing import is_computed_on_buffers
 from npu_dialect.npu.layer import LayerOp, getattr_operands
-from npu_dialect.npu.structure import is_within
+from npu_dialect.npu.structure import captured
 from npu_passes.analysis.overlaid import claims_of
 from npu_passes.analysis.overlaps import reject_overlaps
 from npu_passes.support.refuse import RefusingPass
@@ -73,8 +73,7 @@ def outlines_of(function: FuncOp) -> Iterator[Outline]:
 
 def captures(op: Operation) -> bool:
     """Whether the body of an op uses values from outside of it."""
-    outside = (value for inner in op.walk() if inner is not op for value in inner.operands)
-    return any(not is_within(op, value) for value in outside)
+    return any(map(captured, op.regions))
 
 
 def wished_name(layer: Operation) -> str:

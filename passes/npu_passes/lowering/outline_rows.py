@@ -5,7 +5,11 @@
     }
 becomes
     scf.for %oy = %c0 to %c12 step %c1 {
-      scf.if %inside { func.call @layer_rows(%ifm, %ofm, %oy) } else { func.call @layer_border() }
+      scf.if %inside {
+        func.call @layer_rows(%oy, %ifm, %ofm)
+      } else {
+        func.call @layer_border(%oy, %ifm, %ofm)
+      }
     }
 
 Level of IR: loops. Kernels have two forms of a row: one for rows inside of the map, and one for
@@ -32,14 +36,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect import dsp
 from npu_dialect.attributes import WHAT
-from npu_dialect.npu.structure import is_within
+from npu_dialect.npu.structure import captured
 from npu_dialect.walking import walk_kind
 from npu_passes.support.refuse import RefusingPass
 from npu_passes.support.symbols import GlobalNames
 
 SIDES = (("rows", "rows that padding does not cut"), ("border", "rows that padding cuts"))
 """What the names of the functions of both sides end in, and what they compute."""
-
 
 AGAIN = arith.ConstantOp | memref.GetGlobalOp
 """What a function reads itself, rather than as an argument."""
@@ -105,13 +108,3 @@ def outlined(region: Region, function: FuncOp, name: str) -> FuncOp:
     Rewriter.insert_op(made, InsertPoint.after(function))
     Rewriter.insert_op(CallOp(name, passed, []), InsertPoint.before(terminator))
     return made
-
-
-def captured(region: Region) -> list[SSAValue]:
-    """The values from outside that a region reads, in the order of their first uses."""
-    parent = region.parent_op()
-    assert parent is not None
-    found: dict[SSAValue, None] = {}
-    for op in region.walk():
-        found.update((value, None) for value in op.operands if not is_within(parent, value))
-    return list(found)

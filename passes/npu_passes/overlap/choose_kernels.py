@@ -120,8 +120,8 @@ def too_dear(
 ) -> frozenset[int]:
     """The numbers of the choices for which the flash of a program has no bytes.
 
-    None if the constants fit with all working memories, where other layers are small. The module
-    stays as it is.
+    There are none if the constants fit with all working memories while other layers are small. The
+    module stays as it is.
     """
     budget, layers = budget_of(module), layers_in(module)
     asking: dict[LayerOp, int] = {

@@ -76,7 +76,7 @@ from npu_plans.transfers.transfer_code import Add, Ccr, Code, Copy, Loop, NoCode
 
 NAME = "npu-lower-dma-to-pl330"
 SAME_ADDRESS = (
-    *(memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp, memref.MemorySpaceCastOp),
+    memref.CastOp | memref.CollapseShapeOp | memref.ExpandShapeOp | memref.MemorySpaceCastOp
 )
 """View ops whose first element is that of what they view."""
 SAR_WORD, DAR_WORD = 2, 8

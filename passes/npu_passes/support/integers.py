@@ -35,7 +35,6 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -53,7 +52,7 @@ from npu_dialect.npu.quantization import (
     ui8,
 )
 from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
-from npu_passes.support.symbols import GlobalNames, identifier
+from npu_passes.support.symbols import GlobalNames, function_around, identifier
 
 ROUNDER = 12582912.0
 """1.5 * 2^23: adding and subtracting it rounds a float32 to an integer."""
@@ -428,10 +427,7 @@ TABLES: dict[str, Float32Type | IntegerType] = {
 
 def constant_table(b: LoopBuilder, op: Operation, what: str, values: np.ndarray) -> SSAValue:
     """Make a read-only global in flash with these values, for an op; returns its buffer."""
-    function: Operation | None = op.parent_op()
-    while function is not None and not isinstance(function, FuncOp):
-        function = function.parent_op()
-    assert isinstance(function, FuncOp)
+    function = function_around(op)
     names = GlobalNames.of(function, b.taken)
     layer = op.layer_name if isinstance(op, LayerOp) else None
     name = names.fresh(identifier(f"{layer or function.sym_name.data}_{what}"))

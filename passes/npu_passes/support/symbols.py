@@ -34,6 +34,15 @@ def public_function(module: ModuleOp) -> func.FuncOp:
     return public[0]
 
 
+def function_around(op: Operation) -> func.FuncOp:
+    """The function that an op is in; it must be in one."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, func.FuncOp):
+        around = around.parent_op()
+    assert around is not None
+    return around
+
+
 class TakenNames:
     """The names of the symbols in blocks; each block is read once, in one run of a pass."""
 

@@ -356,6 +356,16 @@ def is_within(op: Operation, value: SSAValue) -> bool:
     return block is not None and op.is_ancestor(block)
 
 
+def captured(region: Region) -> list[SSAValue]:
+    """The values from outside of the op around it that a region reads, by their first uses."""
+    parent = region.parent_op()
+    assert parent is not None
+    found: dict[SSAValue, None] = {}
+    for op in region.walk():
+        found.update((value, None) for value in op.operands if not is_within(parent, value))
+    return list(found)
+
+
 def branch_of(layers: Sequence[Operation], result: SSAValue, part: int) -> BranchOp:
     """A branch of some detached layers that yields `result`, for the merge's operand `part`."""
     return BranchOp(part, Region(Block([*layers, YieldOp(result)])))

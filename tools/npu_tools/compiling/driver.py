@@ -29,7 +29,7 @@ from npu_passes.support.refuse import RefusingPass
 from npu_tools.compiling.c_files import LONGEST_PREFIX, emit, is_name
 from npu_tools.compiling.clocked import Clocked, clocked_program, marked
 from npu_tools.compiling.kept import KEEP, keeping, with_kept
-from npu_tools.compiling.pass_text import build_pass, pass_specs
+from npu_tools.compiling.pass_text import build_pass, pass_specs, with_value
 from npu_tools.compiling.resuming import has_offsets, remaining
 from npu_tools.compiling.stops import (
     ASSIGN_OFFSETS,
@@ -349,8 +349,7 @@ def with_strategy(specs: Sequence[ArgSpec], strategy: str) -> list[ArgSpec]:
         TILE_SLOW_MAPS: strategy not in ("none", "ping-pong"),
     }
     for name, shares in sharing.items():
-        if any(spec.name == name for spec in found):
-            found = with_option(found, name, "sharing", shares)
+        found = with_value(found, name, "sharing", shares)
     return found
 
 
@@ -400,10 +399,7 @@ def with_option(specs: list[ArgSpec], name: str, option: str, value: str | int) 
     Raises: UserError if there is no such pass.
     """
     index_of(specs, name)
-    return [
-        ArgSpec(name, {**spec.parameters, option: (value,)}) if spec.name == name else spec
-        for spec in specs
-    ]
+    return with_value(specs, name, option, value)
 
 
 def through_offsets(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:

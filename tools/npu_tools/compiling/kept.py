@@ -13,6 +13,7 @@ from npu_dialect.arenas import arena_bytes
 from npu_dialect.kept_attributes import READY
 from npu_dialect.machine import Machine
 from npu_dialect.target import machine_of
+from npu_tools.compiling.pass_text import with_value
 from npu_tools.reports.arena_report import arenas_in
 from npu_tools.reports.kept_report import kept_in
 from npu_tools.reports.report import Report
@@ -34,13 +35,7 @@ def keeping(specs: Sequence[ArgSpec], machine: Machine) -> list[ArgSpec]:
         )
     if not any(spec.name == LOOPS for spec in specs):
         raise UserError(f"--keep-constants: expected {LOOPS} in the pass pipeline")
-    found = [
-        ArgSpec(spec.name, {**spec.parameters, "constants": (True,)})
-        if spec.name == ASSIGN_MEMORIES
-        else spec
-        for spec in specs
-    ]
-    return [*found, ArgSpec(KEEP, {})]
+    return [*with_value(specs, ASSIGN_MEMORIES, "constants", True), ArgSpec(KEEP, {})]
 
 
 def with_kept(report: Report, module: ModuleOp) -> Report:

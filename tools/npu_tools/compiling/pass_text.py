@@ -10,7 +10,7 @@ All three spellings are accepted everywhere. Each named pipeline stands for its 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from types import NoneType, UnionType
@@ -132,3 +132,11 @@ def expected(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return f"one of {', '.join(str(choice) for choice in get_args(hint))}"
     return type_repr(hint)
+
+
+def with_value(specs: Sequence[ArgSpec], name: str, option: str, value: str | int) -> list[ArgSpec]:
+    """The pipeline with one option set on each pass of a name, if there are any."""
+    return [
+        ArgSpec(name, {**spec.parameters, option: (value,)}) if spec.name == name else spec
+        for spec in specs
+    ]

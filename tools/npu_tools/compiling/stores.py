@@ -8,6 +8,7 @@ from typing import Literal
 from xdsl.utils.arg_spec import ArgSpec
 
 from npu_dialect.machine import Machine
+from npu_tools.compiling.pass_text import with_value
 
 ASSIGN_MEMORIES, STORE = "npu-assign-memories", "npu-store-constants"
 
@@ -18,9 +19,4 @@ def stored_together(
     """The pipeline for weights in a file: one block, which lies in one memory."""
     if weights != "bin" or not machine.stores:
         return list(specs)
-    return [
-        ArgSpec(spec.name, {**spec.parameters, "together": (True,)})
-        if spec.name in (ASSIGN_MEMORIES, STORE)
-        else spec
-        for spec in specs
-    ]
+    return with_value(with_value(specs, ASSIGN_MEMORIES, "together", True), STORE, "together", True)
