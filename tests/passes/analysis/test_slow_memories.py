@@ -119,6 +119,13 @@ def test_constants_cost_what_their_memory_does(mark: str, each: Fraction) -> Non
     assert cycles(body, constant, arguments) == traffic + 256 * each
 
 
+def test_flash_that_no_constant_names() -> None:
+    """A caller's map in flash costs what the read-only memory of the machine does."""
+    flash = "memref<64xf32, #npu.flash>"
+    copy = f'"memref.copy"(%x, %y) : ({flash}, {kind("fast")}) -> ()'
+    assert cycles(copy, arguments=f"%x: {flash}, %y: {kind('fast')}") == 128 + 256 * Fraction(3, 4)
+
+
 def test_constants_in_the_final_program() -> None:
     """The type of the op that names a constant says where it is; what reads it sees flash."""
     weights = "memref<64xf32, #npu.{}>"
