@@ -21,8 +21,11 @@ class Pipeline(NamedTuple):
     summary: str
 
 
-START = "npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm"
-"""Split, find and fold layers."""
+START = (
+    "npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm,"
+    "npu-merge-layers"
+)
+"""Split, find, fold and merge layers."""
 
 
 def road(

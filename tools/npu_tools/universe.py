@@ -44,6 +44,7 @@ PASSES = {
         "npu_passes.lowering.estimate_instructions:EstimateInstructionsPass"
     ),
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
+    "npu-merge-layers": "npu_passes.graph.merge_layers:MergeLayersPass",
     "npu-fold-picks": "npu_passes.graph.fold_picks:FoldPicksPass",
     "npu-fold-zero-points": "npu_passes.graph.fold_zero_points:FoldZeroPointsPass",
     "npu-fuse-activations": "npu_passes.graph.fuse_activations:FuseActivationsPass",
