@@ -91,6 +91,34 @@ def test_no_word_outside_of_a_buffer(at: int) -> None:
         access("pair", at, np.arange(3, dtype=np.int32))
 
 
+@pytest.mark.parametrize(("first", "start"), [(-1, 0), (5, 0), (0, -1), (0, 5), (3, 0), (0, 3)])
+@pytest.mark.parametrize("looped", [False, True])
+def test_copies_stay_in_their_buffers(first: int, start: int, *, looped: bool) -> None:
+    """All words are loaded before one is stored, also if the two places overlap."""
+    kind = "memref<12xi16, #npu.sram>"
+    loop = (
+        "%one = arith.constant 1 : index\n%zero = arith.constant 0 : index\n"
+        "scf.for %i = %zero to %one step %one {{ {} }}"
+    )
+    copy = f"dsp.copy_words 4 from %m[%first] to %m[%start] : {kind}, {kind}"
+    text = f"""
+    func.func @f(%m: {kind} {{sram.input, sram.output}}) {{
+      %first = arith.constant {first} : index
+      %start = arith.constant {start} : index
+      {loop.format(copy) if looped else copy}
+      func.return
+    }}"""
+    data = np.arange(12, dtype=np.int16)
+    if not (0 <= first <= 4 and 0 <= start <= 4):
+        with pytest.raises(InterpretationError, match="outside a buffer of shape"):
+            run_function(parse(text), None, [data])
+        return
+    (found,) = run_function(parse(text), None, [data.copy()])
+    wanted = data.copy()
+    wanted[start : start + 8] = data[first : first + 8]
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_the_lowest_byte_is_stored_first() -> None:
     stored = access("store", 2, np.full(6, -1, np.int8))
     np.testing.assert_array_equal(stored, [-1, -1, 1, 2, 3, 4])

@@ -117,3 +117,43 @@ func.func @bits(%x: i32) {
   func.return
 }
 // CHECK: expected 8 or 16 bits, got 7
+
+// -----
+
+func.func @copies(%m: memref<96xi8>, %n: memref<96xi16>, %d: memref<8xf64>, %a: memref<96xi8, strided<[2]>>, %s: memref<15xi8>, %i: index) {
+  dsp.copy_words 17 from %m[%i] to %m[%i] : memref<96xi8>, memref<96xi8>
+  func.return
+}
+// CHECK: expected 1 to 16 words, got 17
+
+// -----
+
+func.func @copies(%m: memref<96xi8>, %n: memref<96xi16>, %d: memref<8xf64>, %a: memref<96xi8, strided<[2]>>, %s: memref<15xi8>, %i: index) {
+  dsp.copy_words 4 from %m[%i] to %n[%i] : memref<96xi8>, memref<96xi16>
+  func.return
+}
+// CHECK: expected elements of one type, got memref<96xi8> and memref<96xi16>
+
+// -----
+
+func.func @copies(%m: memref<96xi8>, %n: memref<96xi16>, %d: memref<8xf64>, %a: memref<96xi8, strided<[2]>>, %s: memref<15xi8>, %i: index) {
+  dsp.copy_words 4 from %d[%i] to %d[%i] : memref<8xf64>, memref<8xf64>
+  func.return
+}
+// CHECK: expected elements of at most a word, got memref<8xf64>
+
+// -----
+
+func.func @copies(%m: memref<96xi8>, %n: memref<96xi16>, %d: memref<8xf64>, %a: memref<96xi8, strided<[2]>>, %s: memref<15xi8>, %i: index) {
+  dsp.copy_words 4 from %a[%i] to %m[%i] : memref<96xi8, strided<[2]>>, memref<96xi8>
+  func.return
+}
+// CHECK: expected one axis without gaps, got memref<96xi8, strided<[2]>>
+
+// -----
+
+func.func @copies(%m: memref<96xi8>, %n: memref<96xi16>, %d: memref<8xf64>, %a: memref<96xi8, strided<[2]>>, %s: memref<15xi8>, %i: index) {
+  dsp.copy_words 4 from %m[%i] to %s[%i] : memref<96xi8>, memref<15xi8>
+  func.return
+}
+// CHECK: expected at least 16 elements, got memref<15xi8>

@@ -56,5 +56,8 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: dsp.store_word %p, %h[%i] : i32, memref<8xi16>
   // GENERIC: "dsp.store_word"(%p, %h, %i) : (i32, memref<8xi16>, index) -> ()
   dsp.store_word %p, %h[%i] : i32, memref<8xi16>
+  // CHECK-NEXT: dsp.copy_words 4 from %m[%i] to %m[%i] : memref<64xi8, #npu.sram>, memref<64xi8, #npu.sram>
+  // GENERIC: "dsp.copy_words"(%m, %i, %m, %i) <{words = 4 : i64}> : (memref<64xi8, #npu.sram>, index, memref<64xi8, #npu.sram>, index) -> ()
+  dsp.copy_words 4 from %m[%i] to %m[%i] : memref<64xi8, #npu.sram>, memref<64xi8, #npu.sram>
   func.return
 }

@@ -152,6 +152,8 @@ def read_by(op: Operation) -> tuple[str | BlockArgument, int] | None:
             source, size = op.memref, element_bytes(map_type(op.memref))
         case dsp.LoadWordOp():
             source, size = op.memref, WORD_BYTES
+        case dsp.CopyWordsOp():
+            source, size = op.source, op.count * WORD_BYTES
         case mve.LoadOp():
             type_ = op.result.type
             assert isinstance(type_, VectorType)

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from npu_dialect.dsp import LoadPairOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp import CopyWordsOp, LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import PlacesOp, ScatterOp
@@ -114,11 +114,8 @@ class NestReader:
                 yield from self.element(op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 yield from self.element(op.memref, op.indices, writes=True)
-            case LoadWordOp() | LoadPairOp():
-                size = op.WORDS * WORD_BYTES
-                yield from self.element(op.memref, [op.index], writes=False, size=size)
-            case StoreWordOp():
-                yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
+            case LoadWordOp() | LoadPairOp() | StoreWordOp() | CopyWordsOp():
+                yield from self.words(op)
             case LoadVectorOp() | StoreVectorOp() | PlacesOp():
                 size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
                 yield from self.element(op.memref, [op.index], writes=writes, size=size)
@@ -128,6 +125,19 @@ class NestReader:
                 yield from self.unknown(op)
             case _:
                 pass
+
+    def words(self, op: LoadWordOp | LoadPairOp | StoreWordOp | CopyWordsOp) -> Iterator[Node]:
+        """The accesses of an op to whole words."""
+        match op:
+            case LoadWordOp() | LoadPairOp():
+                size = op.WORDS * WORD_BYTES
+                yield from self.element(op.memref, [op.index], writes=False, size=size)
+            case StoreWordOp():
+                yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
+            case CopyWordsOp():
+                size = op.count * WORD_BYTES
+                yield from self.element(op.source, [op.first], writes=False, size=size)
+                yield from self.element(op.target, [op.start], writes=True, size=size)
 
     def choice(self, op: scf.IfOp) -> Iterator[Node]:
         """The side that is taken, or both if it is not known."""

@@ -11,7 +11,7 @@ An address is followed through views to the buffer below them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
@@ -19,7 +19,14 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from npu_dialect.dsp import WORD_BYTES, KeepOrderOp, LoadPairOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp import (
+    WORD_BYTES,
+    CopyWordsOp,
+    KeepOrderOp,
+    LoadPairOp,
+    LoadWordOp,
+    StoreWordOp,
+)
 from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_passes.analysis.affine_index import Linear, constant_of, linear
 from npu_passes.analysis.block_times import block_times
@@ -45,7 +52,9 @@ INDEX_SUMS = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
 SCALAR = ("arith.", "dsp.", "math.")
 """The beginnings of the names of ops on numbers."""
 
-OTHERS = frozenset((arith.ConstantOp, KeepOrderOp, LoadPairOp, LoadWordOp, StoreWordOp))
+OTHERS = frozenset(
+    (arith.ConstantOp, CopyWordsOp, KeepOrderOp, LoadPairOp, LoadWordOp, StoreWordOp)
+)
 """Those that are more than a computation."""
 
 OF_OPERANDS = (arith.CmpiOp, arith.IndexCastOp)
@@ -76,7 +85,7 @@ class Reader:
     times: Mapping[IrBlock, float]
     layers: Mapping[Operation, int]
     constants: dict[int, str] = field(default_factory=dict[int, str])
-    _numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    _numbers: dict[object, int] = field(default_factory=dict[object, int])
     _places: dict[SSAValue, tuple[SSAValue, Linear]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, Linear]]
     )
@@ -124,7 +133,7 @@ class Reader:
                 yield Call(callee, tuple(map(self.number, roots)), self.layers.get(op))
             case memref.LoadOp() | memref.StoreOp():
                 yield self.element(op)
-            case LoadWordOp() | LoadPairOp() | StoreWordOp():
+            case LoadWordOp() | LoadPairOp() | StoreWordOp() | CopyWordsOp():
                 yield from self.words(op)
             case KeepOrderOp():
                 yield Fence()
@@ -187,11 +196,14 @@ class Reader:
         writes = isinstance(op, memref.StoreOp)
         return self.access(op.memref, at, width, op.value if writes else op.res, writes=writes)
 
-    def words(self, op: LoadWordOp | LoadPairOp | StoreWordOp) -> Iterator[Step]:
+    def words(self, op: LoadWordOp | LoadPairOp | StoreWordOp | CopyWordsOp) -> Iterator[Step]:
         """An access to a word or two, which lie at elements from an index on.
 
         A load of two words gives the first, from which the second follows.
         """
+        if isinstance(op, CopyWordsOp):
+            yield from self.copied_words(op)
+            return
         at = Linear().plus(self.linear(op.index), element_bytes(memref_type(op.memref)))
         if isinstance(op, StoreWordOp):
             yield self.access(op.memref, at, WORD_BYTES, op.value, writes=True)
@@ -200,6 +212,16 @@ class Reader:
         for second in op.results[1:]:
             first = self.number(op.results[0])
             yield Compute(f"{op.name}.{second.type}", (first,), self.number(second))
+
+    def copied_words(self, op: CopyWordsOp) -> Iterator[Step]:
+        """A copy of some words: a load and a store, of one instruction each."""
+        ends = ((op.source, op.first, False), (op.target, op.start, True))
+        for buffer, index, writes in ends:
+            at = Linear().plus(self.linear(index), element_bytes(memref_type(buffer)))
+            yield replace(
+                self.access(buffer, at, WORD_BYTES, buffer, writes=writes),
+                value=self._numbers.setdefault(op, len(self._numbers)),
+            )
 
     def access(
         self, buffer: SSAValue, at: Linear, size: int, value: SSAValue, *, writes: bool

@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 
 from npu_dialect.arenas import is_on_chip
-from npu_dialect.dsp import LoadPairOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp import CopyWordsOp, LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.mve import GatherBytesOp, GatherOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
@@ -257,8 +257,8 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
             yield op.destination, True
             if op.properties.get("accumulate") is not None:
                 yield op.destination, False
-        case memref.CopyOp():
-            yield from ((op.source, False), (op.destination, True))
+        case memref.CopyOp(destination=target) | CopyWordsOp(target=target):
+            yield from ((op.source, False), (target, True))
         case (
             memref.LoadOp()
             | LoadWordOp()

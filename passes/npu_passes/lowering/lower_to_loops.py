@@ -202,8 +202,7 @@ class LowerToLoopsPass(RefusingPass):
         for layer in layers:
             lower_layer(layer, options_of(layer, options))
         for copy in [each for each in walk_kind(op, memref.CopyOp) if moves_rows(each)]:
-            words, registers = "dsp" in options.features, options.registers
-            lower_copy(LoopBuilder(copy), copy, words=words, registers=registers)
+            lower_copy(LoopBuilder(copy), copy, options)
             copy.detach()
             copy.erase()
         drop_unused(op)

@@ -40,8 +40,10 @@ from npu_dialect.dsp.arithmetic import (
     Uxtb16Op,
 )
 from npu_dialect.dsp.memory import (
+    MOST_COPIED,
     PAIR,
     WORD_BYTES,
+    CopyWordsOp,
     KeepOrderOp,
     LoadPairOp,
     LoadWordOp,
@@ -50,10 +52,12 @@ from npu_dialect.dsp.memory import (
 
 __all__ = [
     "DSP",
+    "MOST_COPIED",
     "PAIR",
     "ROTATIONS",
     "SATURATIONS",
     "WORD_BYTES",
+    "CopyWordsOp",
     "ExtendAddOp",
     "ExtendOp",
     "Halves",
@@ -83,6 +87,7 @@ DSP = Dialect(
         LoadWordOp,
         LoadPairOp,
         StoreWordOp,
+        CopyWordsOp,
         Sxtb16Op,
         Uxtb16Op,
         Sxtab16Op,

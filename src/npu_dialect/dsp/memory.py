@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.npu.maps import element_bytes, is_buffer_type
 
 WORD_BYTES = 4
 """Bytes of a word."""
 
 PAIR = 2
 """Words that one instruction can load."""
+
+MOST_COPIED = 16
+"""The most words that one op copies: half of the registers for floats, whose old values no caller
+expects back."""
 
 
 def verify_words(type_: Attribute, widths: Sequence[int], words: int = 1) -> None:
@@ -138,6 +149,71 @@ class StoreWordOp(IRDLOperation):
     def verify_(self) -> None:
         """The buffer is a vector of bytes or of 16-bit integers."""
         verify_words(self.memref.type, (8, 16))
+
+
+@irdl_op_definition
+class CopyWordsOp(IRDLOperation):
+    """VLDM, VSTM: loads up to 16 neighbouring words, then stores all of them.
+
+    They are the bytes of the elements from an index on. Both addresses must be multiples of 4:
+    those of elements of 32 bits are, and a lowering that copies smaller ones must have proved it.
+    As all words are loaded before one is stored, the two places may overlap.
+
+    ```mlir
+    dsp.copy_words 16 from %rows[%i] to %rows[%j] : memref<96xf32>, memref<96xf32>
+    ```
+    """
+
+    name = "dsp.copy_words"
+
+    words = prop_def(IntegerAttr.constr(i64))
+    source = operand_def(MemRefType)
+    first = operand_def(IndexType)
+    target = operand_def(MemRefType)
+    start = operand_def(IndexType)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    assembly_format = (
+        "$words `from` $source `[` $first `]` `to` $target `[` $start `]` attr-dict "
+        "`:` type($source) `,` type($target)"
+    )
+
+    def __init__(
+        self, words: int, source: SSAValue, first: SSAValue, target: SSAValue, start: SSAValue
+    ) -> None:
+        super().__init__(
+            operands=[source, first, target, start], properties={"words": IntegerAttr(words, i64)}
+        )
+
+    @property
+    def count(self) -> int:
+        """The words that it copies."""
+        return self.words.value.data
+
+    @property
+    def elements(self) -> int:
+        """The elements that it copies."""
+        assert is_buffer_type(self.source.type)
+        return self.count * WORD_BYTES // element_bytes(self.source.type)
+
+    def verify_(self) -> None:
+        """Two vectors without gaps, of one kind of elements, which have as many words."""
+        if not 1 <= self.count <= MOST_COPIED:
+            raise VerifyException(f"expected 1 to {MOST_COPIED} words, got {self.count}")
+        source, target = self.source.type, self.target.type
+        assert is_buffer_type(source)
+        assert is_buffer_type(target)
+        if source.element_type != target.element_type:
+            raise VerifyException(f"expected elements of one type, got {source} and {target}")
+        if element_bytes(source) > WORD_BYTES:
+            raise VerifyException(f"expected elements of at most a word, got {source}")
+        for type_ in (source, target):
+            shape, strides = type_.get_shape(), type_.get_strides()
+            if len(shape) != 1 or strides is None or tuple(strides) != (1,):
+                raise VerifyException(f"expected one axis without gaps, got {type_}")
+            if 0 <= shape[0] < self.elements:
+                raise VerifyException(f"expected at least {self.elements} elements, got {type_}")
 
 
 @irdl_op_definition

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 
 import numpy as np
@@ -79,6 +80,24 @@ def store_word(value: int, buffer: Array, index: int) -> None:
     WORD.pack_into(buffer.data, index * buffer.itemsize, value)
 
 
+def copy_words(op: dsp.CopyWordsOp) -> Callable[[Array, int, Array, int], None]:
+    """The function that copies the words of an op, from elements of two vectors on.
+
+    It raises: InterpretationError if a word is outside its buffer, or the target is read-only.
+    """
+    count = op.elements
+
+    def copy(source: Array, first: int, target: Array, start: int) -> None:
+        for buffer, index in ((source, first), (target, start)):
+            if not 0 <= index <= buffer.size - count:
+                raise outside(buffer, index)
+        if not target.flags.writeable:
+            raise InterpretationError("store to a constant")
+        target[start : start + count] = source[first : first + count].copy()
+
+    return copy
+
+
 def outside(buffer: Array, index: int) -> InterpretationError:
     """The error for a word that is not inside its buffer."""
     return InterpretationError(f"word at {index} outside a buffer of shape {list(buffer.shape)}")
@@ -104,6 +123,14 @@ class DspFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """Store a word as four bytes."""
         store_word(*args)
+        return ()
+
+    @impl(dsp.CopyWordsOp)
+    def run_copy_words(
+        self, _: Interpreter, op: dsp.CopyWordsOp, args: PythonValues
+    ) -> PythonValues:
+        """Copy words."""
+        copy_words(op)(*args)
         return ()
 
     @impl(dsp.RoundOp)

@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import InterpretationError
 from npu_dialect import dsp
 from npu_dialect.interpreters.arith import meaning_of
 from npu_dialect.interpreters.dsp import (
+    copy_words,
     load_pair,
     load_word,
     rounded,
@@ -213,6 +214,8 @@ def function_for(op: Operation) -> Callable[..., Any] | None:
             return subview(op)
         case memref.ReinterpretCastOp():
             return reinterpret_cast(op)
+        case dsp.CopyWordsOp():
+            return copy_words(op)
         case _:
             return FUNCTIONS.get(type(op)) or vector_meaning(op) or meaning_of(op)
 

@@ -15,7 +15,7 @@ from helpers.dsp_program import OPS, Case, expected, program
 from helpers.emulated import require
 from helpers.parsing import emit_text
 from helpers.plain_c import computes
-from npu_dialect.dsp import DSP
+from npu_dialect.dsp import DSP, MOST_COPIED
 from npu_passes.emit.c.dsp_helpers import HELPERS
 from npu_tools.verifying.emulators import run_on
 from npu_tools.verifying.emulators.build import compiler_of
@@ -93,6 +93,54 @@ def assembly(text: str, folder: Path, flags: Sequence[str] = ("-O2",)) -> list[s
     return [f"{name} {shift}".strip() for name, shift in found]
 
 
+def copies(element: str) -> str:
+    """A program that copies all of `%x`, then moves it down by four words, in blocks of words."""
+    kind = f"memref<{TOTAL * (4 if element == 'i8' else 1)}x{element}, #npu.sram>"
+    each = 4 if element == "i8" else 1
+    blocks, place = list[str](), 0
+    for words in range(1, MOST_COPIED + 1):
+        at = f"%c{place}"
+        blocks.append(f"{at} = arith.constant {place * each} : index")
+        blocks.append(f"dsp.copy_words {words} from %x[{at}] to %y[{at}] : {kind}, {kind}")
+        place += words
+    blocks.append(f"%four = arith.constant {4 * each} : index")
+    blocks.append(f"dsp.copy_words 16 from %y[%four] to %y[%c0] : {kind}, {kind}")
+    inner = "\n".join(blocks)
+    return f"""
+    func.func @copies(
+        %x: {kind} {{sram.input, sram.offset = 0 : i64}},
+        %y: {kind} {{sram.output, sram.offset = {4 * TOTAL} : i64}}
+    ) attributes {{sram.arena = {8 * TOTAL} : i64}} {{
+      {inner}
+      func.return
+    }}"""
+
+
+TOTAL = sum(range(1, MOST_COPIED + 1))
+"""The words that `copies` copies."""
+
+
+@pytest.mark.parametrize("element", ["i8", "f32"])
+@pytest.mark.parametrize("machine", ["", "cortex-m4", "cortex-m0"])
+def test_copies_of_every_length(element: str, machine: str, tmp_path: Path) -> None:
+    bits = np.random.default_rng(5).integers(-128, 128, 4 * TOTAL).astype(np.int8)
+    x = bits if element == "i8" else np.arange(TOTAL, dtype=np.float32)
+    wanted, step = x.copy(), x.size // TOTAL
+    wanted[: 16 * step] = x[4 * step : 20 * step]
+    if not machine:
+        computes(copies(element), "copies", (x,), (wanted,), "c++")
+        return
+    require(machine)
+    write_files(tmp_path, emit_text(copies(element), "copies"), "copies")
+    (run,) = run_on(machine, tmp_path / "copies.c", [{"x": x}]).runs
+    np.testing.assert_array_equal(run.outputs["y"], wanted)
+
+
+def test_copies_take_two_instructions(tmp_path: Path) -> None:
+    used = assembly(copies("f32").replace("@copies", "@k"), tmp_path)
+    assert used.count("vldmia") == used.count("vstmia") == MOST_COPIED + 1
+
+
 def test_an_instruction_for_each_op(tmp_path: Path) -> None:
     used = assembly(program(), tmp_path)
     for name in (
@@ -130,7 +178,8 @@ def test_only_functions_that_are_used() -> None:
 
 
 def test_the_program_has_every_op() -> None:
-    named = {op.partition(" ")[0] for op in OPS} | {"dsp.store_word", "dsp.keep_order"}
+    named = {op.partition(" ")[0] for op in OPS}
+    named |= {"dsp.store_word", "dsp.keep_order", "dsp.copy_words"}
     assert named == {op.name for op in DSP.operations}
     printed = set(re.findall(r"npu_dsp_\w+(?=\()", emit_text(program()).source))
     assert printed == set(HELPERS)

@@ -49,6 +49,7 @@ FOLLOWED = (
     dsp.LoadWordOp,
     dsp.LoadPairOp,
     dsp.StoreWordOp,
+    dsp.CopyWordsOp,
     mve.LoadOp,
     mve.StoreOp,
     dma.ReadsOp,

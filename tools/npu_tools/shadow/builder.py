@@ -184,11 +184,8 @@ class Builder:
                 self.element(op, op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 self.element(op, op.memref, op.indices, writes=True)
-            case dsp.LoadWordOp() | dsp.LoadPairOp():
-                count = op.WORDS * word_of(op.memref)
-                self.element(op, op.memref, [op.index], writes=False, count=count)
-            case dsp.StoreWordOp():
-                self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))
+            case dsp.LoadWordOp() | dsp.LoadPairOp() | dsp.StoreWordOp() | dsp.CopyWordsOp():
+                self.words(op)
             case mve.LoadOp() | mve.StoreOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
             case memref.CopyOp():
@@ -197,6 +194,20 @@ class Builder:
                 self.copy(op, op.inputs, [op.destination])
             case _:
                 pass
+
+    def words(
+        self, op: dsp.LoadWordOp | dsp.LoadPairOp | dsp.StoreWordOp | dsp.CopyWordsOp
+    ) -> None:
+        """Note the accesses of an op to whole words."""
+        match op:
+            case dsp.LoadWordOp() | dsp.LoadPairOp():
+                count = op.WORDS * word_of(op.memref)
+                self.element(op, op.memref, [op.index], writes=False, count=count)
+            case dsp.StoreWordOp():
+                self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))
+            case dsp.CopyWordsOp():
+                self.element(op, op.source, [op.first], writes=False, count=op.elements)
+                self.element(op, op.target, [op.start], writes=True, count=op.elements)
 
     def loop(self, op: scf.ForOp) -> None:
         """Note the accesses of a loop."""

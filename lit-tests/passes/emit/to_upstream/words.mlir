@@ -70,3 +70,13 @@ func.func @other(%x: i32, %y: i32, %f: f32) -> (i32, i32, i32, i32, i32, i32, i3
   %s = dsp.usat %x to 8 : i32
   func.return %a, %b, %c, %d, %e, %p, %q, %r, %s : i32, i32, i32, i32, i32, i32, i32, i32, i32
 }
+
+// All elements are loaded before the first is stored.
+// CHECK-LABEL: func.func @copy(
+// CHECK-COUNT-4: memref.load %halves
+// CHECK-COUNT-4: memref.store {{.*}}, %halves
+// CHECK-NOT:     dsp
+func.func @copy(%halves: memref<8xi16, #npu.sram>, %i: index, %j: index) {
+  dsp.copy_words 2 from %halves[%i] to %halves[%j] : memref<8xi16, #npu.sram>, memref<8xi16, #npu.sram>
+  func.return
+}

@@ -1,5 +1,6 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-attach-target{target=cortex-m4},npu-lower-to-loops' | filecheck %s
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-attach-target{target=fe310},npu-lower-to-loops' | filecheck %s --check-prefix=ELEMENTS
+// RUN: npu-opt %s --split-input-file --pass-pipeline='npu-lower-to-loops' | filecheck %s --check-prefix=FLOATS
 
 // Rows of a map with its channels last move up as one run: 42 bytes are two turns of four words,
 // two words and two bytes.
@@ -53,16 +54,19 @@ func.func @other_layout(%m : memref<1x4x5x8xi8, #npu.sram>, %y : memref<1x4x1x8x
 
 // -----
 
-// Copies of whole buffers are left to the C. Floats are words: half as many of them in a turn as
-// there are registers for floats, or four.
+// Copies of whole buffers are left to the C. Floats are words: blocks of 16, or half as many of them
+// in a turn as there are registers for floats, or four.
 // CHECK-LABEL: func.func @whole
 // CHECK: memref.copy
 // CHECK: scf.for %i = %c0 to %c32 step %c16
-// CHECK-COUNT-16: memref.load
-// CHECK-COUNT-16: memref.store
-// CHECK: memref.load {{.*}}[%c32]
+// CHECK: dsp.copy_words 16 from [[ROW:%.*]][%i] to [[OUT:%.*]][%i]
+// CHECK: dsp.copy_words 8 from [[ROW]][%c32] to [[OUT]][%c32]
 // CHECK-NOT: dsp.
 // CHECK-NOT: memref.copy
+// FLOATS-LABEL: func.func @whole
+// FLOATS: scf.for %i = %c0 to %c40 step %c8
+// FLOATS-COUNT-8: memref.load
+// FLOATS-COUNT-8: memref.store
 // ELEMENTS-LABEL: func.func @whole
 // ELEMENTS: scf.for %i = %c0 to %c40 step %c4
 // ELEMENTS-COUNT-4: memref.load

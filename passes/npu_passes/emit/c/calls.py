@@ -62,7 +62,7 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 
 WRITERS: tuple[type[Operation], ...] = (
     *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, mve.StoreOp, mve.ScatterOp),
-    *(dma.StartOp, CallOp),
+    *(dsp.CopyWordsOp, dma.StartOp, CallOp),
 )
 """The ops that write memory, or call a function that may do so."""
 
@@ -200,6 +200,8 @@ def effects_of(
                 written.add(root_of(op.memref))
             case memref.CopyOp():
                 written.add(root_of(op.destination))
+            case dsp.CopyWordsOp():
+                written.add(root_of(op.target))
             case dma.StartOp():
                 written.add(root_of(op.target))
                 written.update(root_of(value) for value in op.blocked[1:])

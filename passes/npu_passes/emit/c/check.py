@@ -65,6 +65,7 @@ STRUCTURE = (
     dsp.LoadWordOp,
     dsp.LoadPairOp,
     dsp.StoreWordOp,
+    dsp.CopyWordsOp,
     dsp.KeepOrderOp,
     mve.LoadOp,
     mve.StoreOp,
@@ -311,7 +312,9 @@ RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
     **dict.fromkeys((sram.AllocOp, dram.AllocOp), problem_of_place),
     memref.AllocOp: problem_of_alloc,
     **dict.fromkeys((memref.LoadOp, memref.StoreOp), problem_of_access),
-    **dict.fromkeys((dsp.LoadWordOp, dsp.LoadPairOp, dsp.StoreWordOp), problem_of_access),
+    **dict.fromkeys(
+        (dsp.LoadWordOp, dsp.LoadPairOp, dsp.StoreWordOp, dsp.CopyWordsOp), problem_of_access
+    ),
     **dict.fromkeys((mve.LoadOp, mve.StoreOp, mve.GatherOp), problem_of_access),
     **dict.fromkeys((mve.GatherBytesOp, mve.ScatterOp), problem_of_access),
     memref.CopyOp: problem_of_copy,

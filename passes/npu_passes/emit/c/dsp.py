@@ -1,4 +1,4 @@
-"""Prints the ops of the dsp dialect that are statements: loads and stores of words, keep_order.
+"""Prints the ops of the dsp dialect that are statements: loads, stores, copies, keep_order.
 
     %x = dsp.load_word %m[%i] : memref<64xi8> -> i32
     %v, %w = dsp.load_pair %taps[%i] : memref<64xi32> -> i32, i32
@@ -17,7 +17,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from xdsl.ir import SSAValue
+
 from npu_dialect import dsp, mve
+from npu_passes.emit.c import copied_words
 from npu_passes.emit.c.body import Body
 from npu_passes.emit.c.dsp_helpers import KEEP_ORDER, use_helper, use_macro
 from npu_passes.emit.c.expr import Expr, call
@@ -31,8 +34,13 @@ Access: TypeAlias = (
 
 def address(body: Body, op: Access) -> Expr:
     """The address of a word or vector as an expression."""
-    body.unit.ctype(memref_of(op.memref).element_type)
-    found = element(body, op.memref, [body.use(op.index)])
+    return place_of(body, op.memref, op.index)
+
+
+def place_of(body: Body, buffer: SSAValue, index: SSAValue) -> Expr:
+    """The address of an element of a vector as an expression."""
+    body.unit.ctype(memref_of(buffer).element_type)
+    found = element(body, buffer, [body.use(index)])
     return Expr(f"&{found.text}", memory=found.memory, reads=found.reads)
 
 
@@ -62,6 +70,16 @@ def print_store_word(body: Body, op: dsp.StoreWordOp) -> None:
     target, value = address(body, op), body.use(op.value)
     body.flush()
     body.line(f"{use_helper(body.unit, 'store_word')}({target.text}, {value.text});")
+
+
+def print_copy_words(body: Body, op: dsp.CopyWordsOp) -> None:
+    """Print the copy of some words."""
+    name, helper = copied_words.name_of(op.count), copied_words.copy_of(op.count)
+    body.unit.headers.update(helper.headers)
+    body.unit.helpers.setdefault(name, helper.text(name))
+    target, source = place_of(body, op.target, op.start), place_of(body, op.source, op.first)
+    body.flush()
+    body.line(f"{name}({target.text}, {source.text});")
 
 
 def print_keep_order(body: Body, op: dsp.KeepOrderOp) -> None:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from npu_passes.emit.c import floats, integers
+from npu_passes.emit.c.copied_words import COPY_NAMES
 from npu_passes.emit.c.dsp_helpers import DSP_NAMES, DSP_OPERATORS
 from npu_passes.emit.c.expr import Expr, Rank, conditional, index_literal
 from npu_passes.emit.c.integers import Build
@@ -160,6 +161,7 @@ def repeats_operands(op: Operation) -> bool:
 
 LIBRARY_FUNCTIONS = (
     DSP_NAMES
+    | COPY_NAMES
     | MVE_NAMES
     | PLACES_NAMES
     | frozenset(

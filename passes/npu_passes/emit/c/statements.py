@@ -16,6 +16,7 @@ from npu_passes.analysis.views import FROM_BASE
 from npu_passes.emit.c import memory, transfers
 from npu_passes.emit.c.body import Body, writes_memory
 from npu_passes.emit.c.dsp import (
+    print_copy_words,
     print_keep_order,
     print_load_pair,
     print_load_word,
@@ -218,6 +219,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dsp.LoadWordOp: print_load_word,
     dsp.LoadPairOp: print_load_pair,
     dsp.StoreWordOp: print_store_word,
+    dsp.CopyWordsOp: print_copy_words,
     dsp.KeepOrderOp: print_keep_order,
     mve.LoadOp: print_load_vector,
     mve.StoreOp: print_store_vector,

@@ -244,6 +244,14 @@ def store_word(b: WordBuilder, op: dsp.StoreWordOp) -> None:
         b.store(element, op.memref, [b.add(op.index, number)])
 
 
+def copy_words(b: WordBuilder, op: dsp.CopyWordsOp) -> None:
+    """Load all elements of some words, then store them."""
+    numbers = range(op.elements)
+    loaded = [b.load(op.source, [b.add(op.first, number)]) for number in numbers]
+    for number, element in zip(numbers, loaded, strict=True):
+        b.store(element, op.target, [b.add(op.start, number)])
+
+
 def nothing(b: WordBuilder, op: dsp.KeepOrderOp) -> None:
     """A barrier is left out."""
 
@@ -253,6 +261,7 @@ BUILD: Mapping[type[Operation], Build] = MappingProxyType(
         dsp.LoadWordOp: load_word,
         dsp.LoadPairOp: load_pair,
         dsp.StoreWordOp: store_word,
+        dsp.CopyWordsOp: copy_words,
         dsp.Sxtb16Op: extend,
         dsp.Uxtb16Op: extend,
         dsp.Sxtab16Op: extend_add,
