@@ -37,8 +37,8 @@ def is_aligned(value: SSAValue, unit: int) -> bool:
             return known and is_aligned(op.source, unit)
         case memref.ReinterpretCastOp() as op:
             (offset,) = op.static_offsets.get_values()
-            known = offset != DYNAMIC_INDEX and offset * size % unit == 0
-            return known and is_aligned(op.source, unit)
+            begins = offset != DYNAMIC_INDEX and offset * size % unit == 0
+            return begins and is_aligned(op.source, unit)
         case sram.SpanOp() as op:
             return is_aligned(op.source, unit)
         case sram.AllocOp() as op:
