@@ -150,3 +150,22 @@ def test_blocks_where_rows_begin_at_words(
 def whole(shape: tuple[int, ...]) -> str:
     """The type of a map of bytes with its channels last."""
     return buffer(shape, "i8", last=True)
+
+
+@pytest.mark.parametrize("width", [4, 11, 14, 64, 67, 79, 131])
+def test_what_is_left_of_blocks(width: int) -> None:
+    """Behind whole blocks come a shorter one, words, and bytes."""
+    part = f"memref<1x1x1x{width}xi8, strided<[{2 * width}, {2 * width}, {width}, 1]>, #npu.sram>"
+    source, target = (f"memref<1x1x{rows}x{width}xi8, #npu.sram>" for rows in (2, 1))
+    module = parse(
+        context(),
+        f"func.func @f(%m : {source}{at(16)}, %y : {target}{at(512)}) {{\n"
+        f"%row = memref.subview %m[0, 0, 0, 0] [1, 1, 1, {width}] [1, 1, 1, 1] "
+        f": {source} to {part}\n"
+        f'"memref.copy"(%row, %y) : ({part}, {target}) -> ()\nfunc.return\n}}',
+    )
+    loops = run_passes(context(), module, "npu-attach-target{target=cortex-m4},npu-lower-to-loops")
+    image = np.random.default_rng(width).integers(-128, 128, (1, 1, 2, width)).astype(np.int8)
+    found = run_function(loops, None, [image, np.zeros((1, 1, 1, width), np.int8)])[-1]
+    np.testing.assert_array_equal(found, image[:, :, :1])
+    assert ("dsp.copy_words" in str(loops)) == (width >= 12)
