@@ -1,16 +1,20 @@
 """Remove what lowering leaves unused: constants that were repacked, and arguments for them.
 
-Unused arguments of private functions are removed, also at their calls; then constants that no op
-reads.
+Unused arguments of private functions are removed, also at their calls, whose claims then have the
+numbers of the arguments that are left; then constants that no op reads.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.rewriter import Rewriter
 
+from npu_dialect.attributes import OVERLAYS
 from npu_dialect.walking import walk, walk_kind
+from npu_passes.analysis.overlaid import claims_of
 from npu_passes.lowering.kernels.constants import Users, only_call, symbol_users
 
 
@@ -54,4 +58,12 @@ def drop_arguments(function: func.FuncOp, users: Users) -> None:
     operands = [call.operands[index] for index in kept]
     new = func.CallOp(call.callee, operands, [result.type for result in call.results])
     new.attributes.update(call.attributes)
+    places = {old: index for index, old in enumerate(kept)}
+    claims = [
+        replace(claim, source=places[claim.source], target=places[claim.target])
+        for claim in claims_of(call)
+        if claim.source in places and claim.target in places
+    ]
+    if OVERLAYS.is_on(call):
+        OVERLAYS.set(new, tuple(n for claim in claims for n in claim.numbers()))
     Rewriter.replace_op(call, new)
