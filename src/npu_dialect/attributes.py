@@ -139,11 +139,23 @@ BY_CHANNEL = Key(
     UNIT,
     (
         "a depthwise layer may compute one channel after the other, as its output shares no memory "
-        "with its input"
+        "with its input, or no other channels with npu.over_input"
     ),
     writers="npu-choose-kernels",
     readers="npu-overlay-maps, npu-share-functions, npu-lower-to-loops",
     absent="its rows come first, so that its output can follow its dying input",
+)
+OVER_INPUT = Key(
+    "npu.over_input",
+    (Place.LAYER,),
+    UNIT,
+    (
+        "a depthwise layer that computes by channel computes single rows of outputs, so that they "
+        "may lie on the same channels of pixels of its dying input"
+    ),
+    writers="npu-choose-kernels",
+    readers="npu-overlay-maps, npu-share-functions, npu-lower-to-loops",
+    absent="it may compute two rows together",
 )
 FLASH_BYTES = Key(
     "npu.flash_bytes",
@@ -235,7 +247,8 @@ OVERLAYS = Key(
         "four numbers for each operand that the op may overwrite while it reads it: the number of "
         "that operand and of the one that is written; the least bytes by which the first must lie "
         "behind the second; and the least bytes by which the second must lie behind the first if "
-        "the op runs backwards, or -1 if it cannot. For a loop, the numbers are those of the "
+        "the op runs backwards, or -1 if it cannot, or -2 if the first must lie exactly as far "
+        "behind the second. For a loop, the numbers are those of the "
         "buffers on chip that it uses from outside, in the order of their first uses"
     ),
     writers="npu-overlay-maps, npu-tile-slow-maps, npu-outline-layers",

@@ -74,6 +74,17 @@ def test_no_place_outside_of_the_reach(op: str) -> None:
         run_function(some, "k", [data, np.array(index), np.append(near[:7], np.int16(99))])
 
 
+@pytest.mark.parametrize("op", [GATHER, SCATTER])
+def test_places_are_multiples_of_the_step(op: str) -> None:
+    data, apart = np.zeros(20, np.int8), np.arange(0, 16, 2, dtype=np.int16)
+    op = op.replace("reach 9", "reach 16 step 2")
+    run_function(parse(places_module(op)), "k", [data, np.array(3), apart])
+    with pytest.raises(InterpretationError, match="expected places that are multiples of 2"):
+        run_function(parse(places_module(op)), "k", [data, np.array(3), apart + 1])
+    some = parse(places_module(f"{op} lanes 127"))
+    run_function(some, "k", [data, np.array(3), np.append(apart[:7], np.int16(15))])
+
+
 def test_lanes_with_one_place_have_equal_bytes() -> None:
     module = parse("""
     func.func @k(%x: memref<20xi8>, %v: memref<8xi16>, %p: memref<8xi16>) {

@@ -225,6 +225,14 @@ func.func @f(%m: memref<8x8xi8>, %i: index, %v: vector<8xi16>) {
 // -----
 
 func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
+  %r = mve.gather %m[%i] at %v reach 9 step 0 : memref<64xi8>
+  func.return
+}
+// CHECK: expected a step of at least 1, got 0
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
   %r = mve.gather %m[%i] at %v reach 65 : memref<64xi8>
   func.return
 }

@@ -76,6 +76,12 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: mve.scatter %few, %m[%i] at %both reach 40 lanes 3 saturated : memref<64xi8, #npu.sram>
   // GENERIC: "mve.scatter"(%few, %m, %i, %both) <{reach = 40 : i64, lanes = 3 : i64, saturated}>
   mve.scatter %few, %m[%i] at %both reach 40 lanes 3 saturated : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: %strided = mve.gather %m[%i] at %both reach 41 step 8 lanes 3 : memref<64xi8, #npu.sram>
+  // GENERIC: %strided = "mve.gather"(%m, %i, %both) <{reach = 41 : i64, step = 8 : i64, lanes = 3 : i64}>
+  %strided = mve.gather %m[%i] at %both reach 41 step 8 lanes 3 : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: mve.scatter %strided, %m[%i] at %both reach 41 step 8 saturated : memref<64xi8, #npu.sram>
+  // GENERIC: "mve.scatter"(%strided, %m, %i, %both) <{reach = 41 : i64, step = 8 : i64, saturated}>
+  mve.scatter %strided, %m[%i] at %both reach 41 step 8 saturated : memref<64xi8, #npu.sram>
   // CHECK-NEXT: %pushed = mve.push_bytes %near, %few : vector<8xi16>
   %pushed = mve.push_bytes %near, %few : vector<8xi16>
   // CHECK-NEXT: %bytes = mve.as_bytes %pushed : vector<8xi16> -> vector<16xi8>

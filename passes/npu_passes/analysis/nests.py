@@ -28,8 +28,8 @@ from xdsl.traits import IsTerminator
 
 from npu_dialect.dsp import CopyWordsOp, LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
+from npu_dialect.mve import EightPlacesOp, PlacesOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
-from npu_dialect.mve import PlacesOp, ScatterOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_dialect.sram import SpanOp
@@ -118,7 +118,8 @@ class NestReader:
                 yield from self.words(op)
             case LoadVectorOp() | StoreVectorOp() | PlacesOp():
                 size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
-                yield from self.element(op.memref, [op.index], writes=writes, size=size)
+                step = op.multiple if isinstance(op, EightPlacesOp) else 1
+                yield from self.element(op.memref, [op.index], writes=writes, size=size, step=step)
             case _ if is_view(op):
                 self.view(op)
             case _ if not op.has_trait(IsTerminator, value_if_unregistered=False):
@@ -205,9 +206,15 @@ class NestReader:
         return form.constant + low, form.constant + high
 
     def element(
-        self, value: SSAValue, indices: Sequence[SSAValue], *, writes: bool, size: int = 0
+        self,
+        value: SSAValue,
+        indices: Sequence[SSAValue],
+        *,
+        writes: bool,
+        size: int = 0,
+        step: int = 1,
     ) -> Iterator[Node]:
-        """An access to the elements at an index: `size` bytes, or one element."""
+        """An access to the elements at an index: `size` bytes in steps, or one element."""
         view = self.views.get(value)
         if view is None:
             return
@@ -224,7 +231,11 @@ class NestReader:
         pairs = dict.fromkeys((*((f, lasts[0]) for f in firsts), *((firsts[0], e) for e in lasts)))
         bodies = [
             Access(
-                view.buffer, writes, first, Form(last.constant + (size or width) - 1, last.factors)
+                view.buffer,
+                writes,
+                first,
+                Form(last.constant + (size or width) - 1, last.factors),
+                step,
             )
             for first, last in pairs
         ]
@@ -317,7 +328,8 @@ class NestReader:
 
 def alike(one: Access, other: Access) -> bool:
     """Whether two accesses do the same to one buffer, side by side in all iterations."""
-    same = one.buffer == other.buffer and one.writes == other.writes
+    same = one.buffer == other.buffer and one.writes == other.writes and one.step == other.step
+    same = same and (one.first.constant - other.first.constant) % one.step == 0
     firsts = one.first.factors == other.first.factors
     return same and firsts and one.last.factors == other.last.factors
 

@@ -32,6 +32,8 @@ from npu_plans.arena.problem import Overlay
 
 IMPOSSIBLE = -1
 """Stands for the distance of a layer that cannot run backwards."""
+EXACTLY = -2
+"""Stands for that of a layer whose input may lie at its other distance only."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,20 @@ class Claim:
     """A claim of an op: buffer `source` may be overwritten by what is written to `target`.
 
     Both are numbers of operands; for a loop, of buffers from outside. `forwards` and `backwards`
-    are distances in bytes; `backwards` is None if the op cannot run backwards.
+    are distances in bytes; `backwards` is None if the op cannot run backwards. With `exact`, the
+    buffers may share memory at the distance `forwards` only.
     """
 
     source: int
     target: int
     forwards: int
     backwards: int | None
+    exact: bool = False
 
     def numbers(self) -> tuple[int, ...]:
         """The claim as it stands in `npu.overlays`."""
         far = IMPOSSIBLE if self.backwards is None else self.backwards
+        far = EXACTLY if self.exact else far
         return self.source, self.target, self.forwards, far
 
 
@@ -64,7 +69,7 @@ def claims_of(op: Operation) -> list[Claim]:
     count = len(ends_of(op)) if numbers else 0
     fours = zip(*[iter(numbers)] * 4, strict=False)
     return [
-        Claim(source, target, near, None if far == IMPOSSIBLE else far)
+        Claim(source, target, near, None if far < 0 else far, far == EXACTLY)
         for source, target, near, far in fours
         if 0 <= source < count and 0 <= target < count
     ]
@@ -85,7 +90,7 @@ def claimed(points: Mapping[Operation, int], lives: Sequence[Life]) -> Iterator[
                 continue
             if lives[above].last != last or lives[below].first != point:
                 continue
-            yield Overlay(below=below, above=above, distance=claim.forwards)
+            yield Overlay(below, above, claim.forwards, claim.exact)
             if claim.backwards is not None:
                 yield Overlay(below=above, above=below, distance=claim.backwards)
 

@@ -16,11 +16,11 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from npu_dialect.attributes import BACKWARDS, BY_CHANNEL
+from npu_dialect.attributes import BACKWARDS, BY_CHANNEL, OVER_INPUT
 
 COMMENTS = "npu."
 """Prefix of discardable attributes that do not affect what loops compute."""
-ORDERS = (BACKWARDS.name, BY_CHANNEL.name)
+ORDERS = (BACKWARDS.name, BY_CHANNEL.name, OVER_INPUT.name)
 """Those that affect the order in which they do."""
 
 Constant: TypeAlias = memref.GetGlobalOp | arith.ConstantOp

@@ -33,7 +33,13 @@ from npu_passes.analysis.overlaid import Claim, bytes_apart, claims_of, distance
 from npu_passes.analysis.row_bytes import RowBytes, outer_buffers
 from npu_passes.analysis.views import is_buffer, uses_of
 from npu_passes.support.refuse import RefusingPass, refuse
-from npu_plans.overlays.nest import Node, TooManyForms, distance, mirrored
+from npu_plans.overlays.nest import (
+    Node,
+    TooManyForms,
+    distance,
+    distance_in_classes,
+    mirrored,
+)
 
 
 @dataclass(frozen=True)
@@ -147,4 +153,8 @@ def is_safe(nest: tuple[Node, ...], claim: Claim, apart: int) -> bool:
             continue
         if least is None or given >= least:
             return True
-    return False
+    try:
+        found = distance_in_classes(nest, claim.source, claim.target)
+    except TooManyForms:
+        return False
+    return found is not None and apart >= found[0] and (apart - found[0]) % found[1] == 0

@@ -22,7 +22,9 @@ within `room` bytes. At the peak, the output may overwrite the input instead: th
 then takes the place of the rows by which an output has to stay behind its input.
 
 `npu.by_channel` is for layers whose input and output lie side by side: below the peak, and in
-loops, which write rows of another buffer than they read.
+loops, which write rows of another buffer than they read. At the peak, `npu.over_input` says that
+each output overwrites its own channel of the input only, so the two may begin at the same byte; it
+is for steps that are so large that outputs stay in front of all that is read later.
 
 A kernel with a working memory takes more flash. If the constants of a program do not fit into its
 flash even with all other layers small (`npu-choose-flash`), the bytes go to the layers, these and
@@ -43,7 +45,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from npu_dialect.attributes import BY_CHANNEL, FLASH, PLANNED_AS
+from npu_dialect.attributes import BY_CHANNEL, FLASH, OVER_INPUT, PLANNED_AS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
@@ -53,7 +55,12 @@ from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.peaks import least_bytes
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.kernels.grid import Grid
-from npu_passes.lowering.kernels.working_memory import Memory, has_windows, working_memory
+from npu_passes.lowering.kernels.working_memory import (
+    Memory,
+    can_overwrite,
+    has_windows,
+    working_memory,
+)
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass, options_of
 from npu_passes.overlap.choose_flash import (
     budget_of,
@@ -97,12 +104,14 @@ class ChooseKernelsPass(RefusingPass):
 class Choice:
     """A layer that gets a working memory; without one, it computes by channel.
 
-    `merged`: the buffer that takes the place of another one, as the layer runs in place.
+    `merged`: the buffer that takes the place of another one, as the layer runs in place. `over`:
+    the output may lie over its input.
     """
 
     layer: Conv2dOp
     memory: Memory | None = None
     merged: tuple[SSAValue, SSAValue] | None = None
+    over: bool = False
 
 
 def all_choices(module: ModuleOp, options: LoopOptions, room: int) -> list[Choice]:
@@ -168,6 +177,9 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choic
         if windows and live <= least:
             found.append(Choice(op))
             continue
+        if dies_in(op, point, lifetimes) and can_overwrite(op, options_of(op, options)):
+            found.append(Choice(op, over=True))
+            continue
         if memory_in is None:
             continue
         merged = merged_buffers(op, point, lifetimes)
@@ -187,6 +199,16 @@ def behind(op: Conv2dOp) -> int:
     The kernel without a working memory reads whole pixels of the rows above.
     """
     return Grid.of(op).line * op.axes()[0].before
+
+
+def dies_in(op: Conv2dOp, point: int, lifetimes: Lifetimes) -> bool:
+    """Whether the input of a layer dies in it, and its output begins there: both whole buffers."""
+    lives = {each.value: each for each in lifetimes.buffers}
+    before, behind_ = lives.get(op.input), lives.get(op.output)
+    if before is None or behind_ is None or op.residual is not None:
+        return False
+    pinned = before.pin is not None and behind_.pin is not None
+    return before.last == point == behind_.first and not pinned
 
 
 def merged_buffers(
@@ -215,6 +237,8 @@ def write(choice: Choice) -> None:
     layer = choice.layer
     if choice.memory is None:
         BY_CHANNEL.set(layer, True)
+        if choice.over:
+            OVER_INPUT.set(layer, True)
         return
     elements, element = choice.memory
     type_ = MemRefType(element, [elements], memory_space=SramSpace())

@@ -32,7 +32,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
-from npu_dialect.attributes import BY_CHANNEL, FLASH, OVERLAYS, PLANNED_AS
+from npu_dialect.attributes import BY_CHANNEL, FLASH, OVER_INPUT, OVERLAYS, PLANNED_AS
 from npu_dialect.npu.epilogue import EpilogueAttr
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.walking import walk_kind
@@ -44,7 +44,14 @@ from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.turned import can_turn
 from npu_passes.support.refuse import RefusingPass
-from npu_plans.overlays.nest import Node, TooManyForms, backwards, distance, mirrored
+from npu_plans.overlays.nest import (
+    Node,
+    TooManyForms,
+    backwards,
+    distance,
+    distance_in_classes,
+    mirrored,
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:
     same = tuple(operands.index(value) for value in operands)
     types = tuple(value.type for value in operands)
     properties = tuple((name, without_scales(layer.properties[name])) for name in layer.properties)
-    orders = FLASH.get(layer), BY_CHANNEL.is_on(layer)
+    orders = FLASH.get(layer), BY_CHANNEL.is_on(layer), OVER_INPUT.is_on(layer)
     return layer.name, frozenset(properties), types, same, tuple(pairs), orders
 
 
@@ -156,7 +163,8 @@ def claims_of(layer: LayerOp, pairs: Sequence[tuple[int, int]], function: FuncOp
     """The claims of a layer whose loops stand in a function.
 
     A layer may run backwards for one input only: two could want different directions. A claim at
-    whose distances the two buffers would not overlap is left out.
+    whose distances the two buffers would not overlap is left out. A layer that computes channel by
+    channel over its input may lie closer to it, but at one distance only.
     """
     arguments = dict(zip(outer_operands(layer), function.body.block.args, strict=True))
     buffers = [each for each in arguments.values() if isinstance(each.type, MemRefType)]
@@ -166,7 +174,10 @@ def claims_of(layer: LayerOp, pairs: Sequence[tuple[int, int]], function: FuncOp
     found: list[Claim] = []
     for source, target in pairs:
         ends = [buffers.index(arguments[layer.operands[each]]) for each in (source, target)]
-        near = least(nodes, *ends)
+        near, exact = least(nodes, *ends), in_classes(nodes, *ends)
+        if exact is not None and (near is None or exact < near):
+            found.append(Claim(source, target, exact, None, exact=True))
+            continue
         far = None if turned is None else least(mirrored(turned), *ends)
         if near is not None and (
             near < storage_bytes(layer.operands[target])
@@ -182,3 +193,12 @@ def least(nodes: Sequence[Node], source: int, target: int) -> int | None:
         return max(0, distance(nodes, source, target) or 0)
     except TooManyForms:
         return None
+
+
+def in_classes(nodes: Sequence[Node], source: int, target: int) -> int | None:
+    """The least exact distance of a nest by channels of pixels; None if it is no such nest."""
+    try:
+        found = distance_in_classes(nodes, source, target)
+    except TooManyForms:
+        return None
+    return None if found is None else found[0]

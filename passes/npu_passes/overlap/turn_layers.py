@@ -42,4 +42,4 @@ class TurnLayersPass(RefusingPass):
 def must_turn(op: Operation, claim: Claim) -> bool:
     """Whether the buffers of a claim overlap so that the op must run backwards."""
     distance = distance_of(op, claim)
-    return distance is not None and distance < claim.forwards
+    return distance is not None and distance < claim.forwards and not claim.exact

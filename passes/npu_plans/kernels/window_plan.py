@@ -103,10 +103,14 @@ class Block:
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """Which patches hold the windows of a layer; `rows` and `columns` are its axes."""
+    """Which patches hold the windows of a layer; `rows` and `columns` are its axes.
+
+    With `single`, rows of outputs are computed one by one.
+    """
 
     rows: Axis
     columns: Axis
+    single: bool = False
 
     @staticmethod
     def fits(rows: Axis, columns: Axis) -> bool:
@@ -127,7 +131,27 @@ class WindowPlan:
     @property
     def height(self) -> int:
         """The rows of outputs that are computed together: those with fewer instructions."""
+        if self.single:
+            return 1
         return 2 if self.rows.outputs > 1 and self.instructions(2) < 2 * self.instructions(1) else 1
+
+    def can_overwrite(self, read: int, written: int) -> bool:
+        """Whether outputs may lie on their input, which begins where they do, in single rows.
+
+        A row of the map has `read` pixels, and one of the output `written`, gaps included. What is
+        stored together must lie in front of all that is gathered later.
+        """
+        for row in range(self.rows.outputs):
+            top, behind = (max(0, self.rows.start(each)) * read for each in (row, row + 1))
+            for column in range(0, self.columns.outputs, EIGHT):
+                following = column + EIGHT
+                last = row * written + min(following, self.columns.outputs) - 1
+                left = max(0, self.columns.start(following))
+                if following < self.columns.outputs and last >= top + left:
+                    return False
+                if row + 1 < self.rows.outputs and last >= behind:
+                    return False
+        return True
 
     def width(self, rows: int) -> int:
         """The most outputs of each of some rows that are stored together."""

@@ -14,9 +14,10 @@ byte between its bounds. So a distance is never too small, and it is exact if al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import gcd
 from typing import TypeAlias
 
 MOST_FORMS = 400
@@ -67,13 +68,15 @@ class Form:
 class Access:
     """A read or write of bytes of a buffer between `first` and `last`, both included.
 
-    `buffer` is the number of the buffer.
+    `buffer` is the number of the buffer. The bytes are `first` and others that lie multiples of
+    `step` behind it.
     """
 
     buffer: int
     writes: bool
     first: Form
     last: Form
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,50 @@ def distance(nodes: Sequence[Node], source: int, target: int) -> int | None:
     """
     gaps = _sequence(nodes, source, target).gaps
     return max(gaps.values()) + 1 if gaps else None
+
+
+def distance_in_classes(nodes: Sequence[Node], source: int, target: int) -> tuple[int, int] | None:
+    """A distance at which no later read meets an earlier write, and a number: (distance, modulus).
+
+    So it is at this distance plus any multiple of the modulus. It is for a nest whose outermost
+    loop visits channels of pixels: an iteration touches bytes of one class modulo the pixel only,
+    the next iteration those of the next class. Classes never meet, so the distance is that of one
+    iteration. None for another nest.
+
+    Raises: TooManyForms if the nest is too irregular.
+    """
+    found = [(node, [a for a in _accesses(node) if a.buffer in (source, target)]) for node in nodes]
+    touching = [(node, accesses) for node, accesses in found if accesses]
+    if len(touching) != 1:
+        return None
+    ((loop, accesses),) = touching
+    if not isinstance(loop, Loop):
+        return None
+    starts: dict[int, int] = {}
+    modulus = 0
+    for access in accesses:
+        start = starts.setdefault(access.buffer, access.first.constant)
+        for form in (access.first, access.last):
+            own, rest = _without(form.factors, loop.number)
+            if own != 1:
+                return None
+            factors = (factor for _, factor in rest)
+            modulus = gcd(modulus, access.step, form.constant - start, *factors)
+    if modulus < loop.count or len(starts) < 2:
+        return None
+    least = max(0, distance(loop.body, source, target) or 0)
+    return least + (starts[target] - starts[source] - least) % modulus, modulus
+
+
+def _accesses(node: Node) -> Iterator[Access]:
+    """The accesses of a node."""
+    match node:
+        case Access():
+            yield node
+        case Loop():
+            yield from (access for each in node.body for access in _accesses(each))
+        case Choice():
+            yield from (a for body in node.bodies for each in body for a in _accesses(each))
 
 
 def mirrored(nodes: Sequence[Node]) -> tuple[Node, ...]:

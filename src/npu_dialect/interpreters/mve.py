@@ -70,10 +70,14 @@ def lanes_at(
 ) -> tuple[Array, Array]:
     """The lanes of an access that are loaded or stored, and their elements.
 
-    Raises: InterpretationError if one of them is out of reach, or outside of the buffer.
+    Raises: InterpretationError if one of them is out of reach or no multiple of the step, or
+        outside of the buffer.
     """
     lanes = np.flatnonzero([op.mask >> lane & 1 for lane in range(len(places))])
-    return lanes, elements_at(op, buffer, index, places.view(np.uint16)[lanes])
+    found = places.view(np.uint16)[lanes]
+    if (found % op.multiple).any():
+        raise InterpretationError(f"expected places that are multiples of {op.multiple}")
+    return lanes, elements_at(op, buffer, index, found)
 
 
 def elements_at(op: mve.PlacesOp, buffer: Array, index: int, places: Array) -> Array:

@@ -74,10 +74,17 @@ class BytesOp(IRDLOperation, abc.ABC):
 class EightPlacesOp(PlacesOp, HalvesOp, abc.ABC):
     """An op that loads or stores eight bytes.
 
-    With `lanes`, a mask whose bit i stands for lane i, only these lanes are loaded or stored.
+    With `lanes`, a mask whose bit i stands for lane i, only these lanes are loaded or stored. With
+    `step`, their places are multiples of it.
     """
 
     lanes = opt_prop_def(IntegerAttr.constr(i64))
+    step = opt_prop_def(IntegerAttr.constr(i64))
+
+    @property
+    def multiple(self) -> int:
+        """The number of which places are multiples."""
+        return 1 if self.step is None else self.step.value.data
 
     @property
     def mask(self) -> int:
@@ -89,6 +96,8 @@ class EightPlacesOp(PlacesOp, HalvesOp, abc.ABC):
         super().verify_()
         if not 1 <= self.mask <= ALL_LANES:
             raise VerifyException(f"expected a mask of 1 to {ALL_LANES}, got {self.mask}")
+        if self.multiple < 1:
+            raise VerifyException(f"expected a step of at least 1, got {self.multiple}")
 
 
 def number(value: int) -> IntegerAttr:
@@ -99,6 +108,11 @@ def number(value: int) -> IntegerAttr:
 def lanes_of_mask(mask: int) -> IntegerAttr | None:
     """The property `lanes` for a mask; None for all lanes."""
     return None if mask == ALL_LANES else number(mask)
+
+
+def step_of(multiple: int) -> IntegerAttr | None:
+    """The property `step` for a number; None for 1."""
+    return None if multiple == 1 else number(multiple)
 
 
 @irdl_op_definition
@@ -120,17 +134,28 @@ class GatherOp(EightPlacesOp):
     traits = traits_def(MemoryReadEffect())
 
     assembly_format = (
-        "$memref `[` $index `]` `at` $places `reach` $reach (`lanes` $lanes^)? attr-dict "
-        "`:` type($memref)"
+        "$memref `[` $index `]` `at` $places `reach` $reach (`step` $step^)? (`lanes` $lanes^)? "
+        "attr-dict `:` type($memref)"
     )
 
     def __init__(
-        self, memref: SSAValue, index: SSAValue, places: SSAValue, reach: int, mask: int = ALL_LANES
+        self,
+        memref: SSAValue,
+        index: SSAValue,
+        places: SSAValue,
+        reach: int,
+        mask: int = ALL_LANES,
+        *,
+        step: int = 1,
     ) -> None:
         super().__init__(
             operands=[memref, index, places],
             result_types=[I16X8],
-            properties={"reach": number(reach), "lanes": lanes_of_mask(mask)},
+            properties={
+                "reach": number(reach),
+                "lanes": lanes_of_mask(mask),
+                "step": step_of(step),
+            },
         )
 
 
@@ -183,8 +208,8 @@ class ScatterOp(EightPlacesOp):
     traits = traits_def(MemoryWriteEffect())
 
     assembly_format = (
-        "$value `,` $memref `[` $index `]` `at` $places `reach` $reach (`lanes` $lanes^)? "
-        "(`saturated` $saturated^)? attr-dict `:` type($memref)"
+        "$value `,` $memref `[` $index `]` `at` $places `reach` $reach (`step` $step^)? "
+        "(`lanes` $lanes^)? (`saturated` $saturated^)? attr-dict `:` type($memref)"
     )
 
     def __init__(
@@ -197,12 +222,14 @@ class ScatterOp(EightPlacesOp):
         mask: int = ALL_LANES,
         *,
         saturated: bool = False,
+        step: int = 1,
     ) -> None:
         super().__init__(
             operands=[value, memref, index, places],
             properties={
                 "reach": number(reach),
                 "lanes": lanes_of_mask(mask),
+                "step": step_of(step),
                 "saturated": UnitAttr() if saturated else None,
             },
         )

@@ -113,3 +113,34 @@ def test_patches_and_instructions() -> None:
     assert plan.total(1) == 3 * plan.instructions(2) + 14 * (3 + 5)
     assert plan.total(2) == 2 * plan.total(1)
     assert WindowPlan(Axis(3, 3), two).height == 1
+
+
+@given(AXES, AXES)
+def test_outputs_overwrite_no_pixel_that_is_gathered_later(rows: Axis, columns: Axis) -> None:
+    """Pixels of a map and of its output have the same bytes, and both begin at the same one."""
+    if not WindowPlan.fits(rows, columns):
+        return
+    plan = WindowPlan(rows, columns, single=True)
+    assert plan.height == 1
+    if not plan.can_overwrite(columns.size, columns.outputs):
+        return
+    overwritten: set[int] = set()
+    for y in range(rows.outputs):
+        for first in range(0, columns.outputs, plan.width(1)):
+            block = range(first, min(first + plan.width(1), columns.outputs))
+            for x in block:
+                (top, bottom), (left, right) = rows.taps(y), columns.taps(x)
+                read = {
+                    (rows.start(y) + down) * columns.size + columns.start(x) + across
+                    for down in range(top, bottom)
+                    for across in range(left, right)
+                }
+                assert overwritten.isdisjoint(read)
+            overwritten.update(y * columns.outputs + x for x in block)
+
+
+def test_steps_of_two_can_overwrite_and_steps_of_one_cannot() -> None:
+    two, one = Axis(24, 3, 2, 1, 1), Axis(24, 3, 1, 1, 1)
+    assert WindowPlan(two, two, single=True).can_overwrite(24, 12)
+    assert not WindowPlan(one, one, single=True).can_overwrite(24, 24)
+    assert not WindowPlan(two, two, single=True).can_overwrite(12, 24)

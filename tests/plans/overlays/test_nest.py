@@ -16,6 +16,7 @@ from npu_plans.overlays.nest import (
     backwards,
     can_turn,
     distance,
+    distance_in_classes,
     factors_of,
     mirrored,
 )
@@ -136,3 +137,69 @@ def test_loops_that_cannot_turn() -> None:
     assert can_turn((Loop(0, 1, (row,)),))
     assert not can_turn((Loop(0, 1, (row, read)),))
     assert not can_turn((row,))
+
+
+@st.composite
+def channels(draw: st.DrawFn) -> tuple[Loop, int]:
+    """A loop over the channels of pixels, and their bytes; reads and writes are in steps."""
+    pixel, count = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+
+    def access(depth: int) -> Access:
+        buffer = draw(st.sampled_from((SOURCE, TARGET)))
+        factors = {9: 1} | ({1: pixel * draw(st.integers(-3, 3))} if depth else {})
+        first = pixel * draw(st.integers(0, 6))
+        last = first + pixel * draw(st.integers(0, 3))
+        ends = (Form(each, factors_of(factors)) for each in (first, last))
+        return Access(buffer, buffer == TARGET, *ends, step=pixel)
+
+    row = tuple(access(1) for _ in range(draw(st.integers(1, 3))))
+    body = (Loop(1, draw(st.integers(1, 4)), row), access(0))
+    return Loop(9, count, body), pixel
+
+
+def meets(loop: Loop, apart: int) -> bool:
+    """Whether a byte is read after it was written, if the source is so many bytes behind."""
+    written: set[int] = set()
+    steps = {access.step for access in accesses(loop)}
+    for buffer, writes, first, last in run((loop,), {}):
+        numbers = range(first, last + 1, *steps)
+        if writes and buffer == TARGET:
+            written.update(numbers)
+        elif not writes and not written.isdisjoint(number + apart for number in numbers):
+            return True
+    return False
+
+
+def accesses(node: Node) -> Iterator[Access]:
+    """The accesses of a nest of loops."""
+    if isinstance(node, Access):
+        yield node
+    elif isinstance(node, Loop):
+        yield from (access for each in node.body for access in accesses(each))
+
+
+@given(channels())
+def test_channels_overwrite_only_their_own(case: tuple[Loop, int]) -> None:
+    loop, pixel = case
+    found = distance_in_classes((loop,), SOURCE, TARGET)
+    if found is not None:
+        distance_, modulus = found
+        assert modulus >= loop.count
+        assert modulus % pixel == 0
+        assert not any(meets(loop, distance_ + number * modulus) for number in range(3))
+
+
+def test_classes_that_meet_have_no_distance() -> None:
+    """Elements of another step, more channels than a pixel has, and a loop of other steps."""
+
+    def loop(count: int, factor: int, step: int, first: int = 0) -> Loop:
+        ends = [Form(number, ((9, factor),)) for number in (first, first + 8)]
+        read = Access(SOURCE, False, ends[0], ends[1], step)
+        return Loop(9, count, (read, Access(TARGET, True, ends[0], ends[1], 4)))
+
+    assert distance_in_classes((loop(4, 1, 4),), SOURCE, TARGET) == (0, 4)
+    assert distance_in_classes((loop(4, 1, 4, 3),), SOURCE, TARGET) == (0, 4)
+    assert distance_in_classes((loop(4, 1, 2),), SOURCE, TARGET) is None
+    assert distance_in_classes((loop(5, 1, 4),), SOURCE, TARGET) is None
+    assert distance_in_classes((loop(4, 2, 4),), SOURCE, TARGET) is None
+    assert distance_in_classes((loop(4, 1, 4), loop(4, 1, 4)), SOURCE, TARGET) is None

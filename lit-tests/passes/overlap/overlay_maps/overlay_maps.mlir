@@ -68,3 +68,19 @@ builtin.module attributes {npu.target = #npu.target<"plain", {sram_bytes = 4096 
     func.return
   }
 }
+
+// -----
+
+// Each output overwrites its own channel of pixels only, so input and output may begin at the same byte, or not meet.
+// CHECK-LABEL: func.func @over_input
+// CHECK:       npu.conv2d {{.*}} {npu.by_channel, npu.over_input, npu.overlays = array<i64: 0, 2, 0, -2>}
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @over_input(%x : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float {npu.by_channel, npu.over_input}
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}

@@ -10,7 +10,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, i8, i16
 from xdsl.ir import SSAValue
 
-from npu_dialect.attributes import BY_CHANNEL
+from npu_dialect.attributes import BY_CHANNEL, OVER_INPUT
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import Overlap
@@ -291,7 +291,7 @@ def windows_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | Non
 
     def kernel(maps: Maps) -> Kernel:
         layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
-        return vector_windows(layer, maps.input, Grid.of(op))
+        return vector_windows(layer, maps.input, Grid.of(op), over=OVER_INPUT.is_on(op))
 
     return kernel
 

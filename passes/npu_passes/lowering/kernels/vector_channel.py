@@ -70,8 +70,12 @@ class ChannelOutputs:
         place: Index,
         targets: Sequence[int],
         lanes: int = mve.ALL_LANES,
+        step: int = 1,
     ) -> None:
-        """Store one or two vectors, by turns, at distances from a place; `lanes` is a mask."""
+        """Store one or two vectors, by turns, at distances from a place; `lanes` is a mask.
+
+        The distances are multiples of `step`.
+        """
         b = self.b
         values = b.insert(mve.NarrowOp(fours[0], fours[-1]), "q").result
         reach = max(step for lane, step in enumerate(targets) if lanes >> lane & 1) + 1
@@ -83,6 +87,7 @@ class ChannelOutputs:
             reach,
             lanes,
             saturated=True,
+            step=step,
         )
         b.insert(op)
 

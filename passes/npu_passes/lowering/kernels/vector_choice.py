@@ -145,11 +145,11 @@ def vector_planes(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) ->
     return PlaneKernel(layer, map, grid, scratch, outputs)
 
 
-def vector_windows(layer: Layer, map: SSAValue, grid: Grid) -> WindowKernel:
-    """The kernel of a depthwise convolution that gathers its windows."""
+def vector_windows(layer: Layer, map: SSAValue, grid: Grid, *, over: bool) -> WindowKernel:
+    """The kernel of a depthwise convolution that gathers its windows; `over`: from its output."""
     outputs = Outputs.of(layer)
     assert isinstance(outputs, VectorOutputs)
-    return WindowKernel(layer, map, grid, outputs)
+    return WindowKernel(layer, map, grid, outputs, over=over)
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:

@@ -7,7 +7,8 @@
     %sum = mve.mul_across %patch, %weights : vector<16xi8>
 
 A patch holds two or three windows of a row (`window_plan.py`). Padding becomes the zero point,
-which is folded into the bias of all windows.
+which is folded into the bias of all windows. Outputs that lie over their input (`over`) are
+computed in single rows, and places have a step: an output overwrites its own channel only.
 
     for c = 0 to C
       for each of its filters
@@ -61,9 +62,12 @@ class Channel:
 class WindowKernel:
     """Builds the loops of a depthwise convolution."""
 
-    def __init__(self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs) -> None:
+    def __init__(
+        self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs, *, over: bool
+    ) -> None:
         self.layer, self.grid, self.b = layer, grid, layer.b
-        self.plan = WindowPlan(grid.rows, grid.columns)
+        self.plan = WindowPlan(grid.rows, grid.columns, single=over)
+        self.step = grid.pixel if over else 1
         self.outputs, self.map = ChannelOutputs(layer, outputs), layer.vector(map)
         self.multiplier = layer.filters_of_each(grid.channels)
         kernel = grid.rows.kernel, grid.columns.kernel
@@ -144,7 +148,7 @@ class WindowKernel:
             words = [sums[place] for place in four]
             fours.append(self.outputs.rounded(words, channel.bias, channel.scale))
         place = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), channel.number)
-        self.outputs.store(fours, place, block.targets(pixel, line))
+        self.outputs.store(fours, place, block.targets(pixel, line), step=self.step)
 
     def patch(
         self, channel: Channel, row: Index, column: Index, first: tuple[int, int], width: int
@@ -170,7 +174,7 @@ class WindowKernel:
         b, halves = self.b, list[SSAValue]()
         for steps in gathered(rows, columns, self.grid.pixel, self.grid.line):
             places = self.outputs.vector("places", steps)
-            gather = mve.GatherOp(self.map, b.value(at), places, max(steps) + 1)
+            gather = mve.GatherOp(self.map, b.value(at), places, max(steps) + 1, step=self.step)
             halves.append(b.insert(gather, "bytes").result)
         even, odd = halves
         joined = b.insert(mve.PushBytesOp(odd, even), "patch").result

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType, i8, i16
 
 from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.constants import constants_of, is_plain
@@ -84,6 +85,17 @@ def has_windows(op: Conv2dOp, options: LoopOptions) -> bool:
     if constants_of(op, options) is None or not is_plain(op):
         return False
     return can_have_windows(op, options) and WindowPlan(*op.axes()).pays
+
+
+def can_overwrite(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a layer that gathers its windows can compute over its dying input by channel."""
+    grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
+    if out is None or out[0] != grid.pixel or not has_windows(op, options):
+        return False
+    alone = shape_of(op.input)[0] == filters_of_each(op) == 1
+    lines = grid.line // grid.pixel, out[1] // grid.pixel
+    whole = grid.line % grid.pixel == out[1] % grid.pixel == 0
+    return alone and whole and WindowPlan(*op.axes()).can_overwrite(*lines)
 
 
 def can_have_lines(op: Conv2dOp) -> bool:

@@ -1,0 +1,109 @@
+"""Depthwise convolutions that write over their dying input by channel, on vectors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import starmap
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.utils.exceptions import PassFailedException
+
+from helpers.depthwise import Shape, network
+from helpers.kernel_roads import VECTORS, lowered
+from helpers.pipeline import context, run_passes
+from helpers.vector_depthwise import axes, check_core, check_loops
+from npu_dialect.attributes import BY_CHANNEL, OVER_INPUT, OVERLAYS
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.sram import AllocOp
+from npu_dialect.walking import walk_kind
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.overlap.overlay_maps import measure, shape_of
+from npu_plans.kernels.window_plan import WindowPlan
+
+FAR = 1 << 14
+"""The offset of the output, behind all other buffers."""
+
+SHAPES = st.builds(
+    Shape,
+    st.tuples(*starmap(st.integers, ((1, 1), (4, 6), (1, 9), (3, 25)))),
+    st.just(1),
+    st.just((3, 3)),
+    st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    st.tuples(*[st.integers(0, 2)] * 4),
+    st.just(1),
+    st.just(False),
+    st.sampled_from((-128, -1, 3, 127)),
+    st.just(1),
+    st.just(False),
+    st.sampled_from((-128, 9)),
+    st.sampled_from((None, (-20.0, 30.0))),
+)
+PLAIN = Shape((1, 5, 12, 26), 1, (3, 3), (2, 2), (1, 1, 1, 1), 1, False, -128, 1, False, -128)
+
+
+def fits(shape: Shape) -> bool:
+    """Whether the kernel is for a layer."""
+    rows, columns = axes(shape)
+    if min(rows.size, columns.size, rows.outputs, columns.outputs) < 1:
+        return False
+    return WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
+
+
+def over_input(shape: Shape, apart: int | None = None) -> tuple[ModuleOp, ModuleOp, int]:
+    """The network, its layers on buffers, and the distance of the convolution's claim.
+
+    Its output lies over its input, which begins `apart` bytes behind it; None: as the claim says.
+    """
+    module = network(shape)
+    start = "npu-attach-target{target=cortex-m55},npu-bufferize,npu-choose-layouts"
+    layers = run_passes(context(), module, start)
+    (layer,) = walk_kind(layers, Conv2dOp)
+    BY_CHANNEL.set(layer, True)
+    OVER_INPUT.set(layer, True)
+    pairs = [(0, len(layer.operands) - 1)]
+    measured = measure(context(), layers, {layer: pairs}, LowerToLoopsPass())
+    (claim,) = measured[shape_of(layer, pairs)]
+    assert claim.exact
+    distance = claim.forwards if apart is None else apart
+    OVERLAYS.set(layer, replace(claim, forwards=distance).numbers())
+    for buffer, at in ((layer.input, FAR + distance), (layer.output, FAR)):
+        assert isinstance(buffer.owner, AllocOp)
+        buffer.owner.offset = IntegerAttr(at, i64)
+    places = "npu-assign-sram-offsets,npu-outline-layers"
+    return module, run_passes(context(), layers, places), claim.forwards
+
+
+@settings(deadline=None, max_examples=20)
+@given(SHAPES.filter(fits))
+def test_outputs_overwrite_their_own_channels_only(shape: Shape) -> None:
+    module, layers, distance = over_input(shape)
+    assert distance % shape.input[1] == 0
+    rows, columns = axes(shape)
+    plan = WindowPlan(rows, columns, single=True)
+    if plan.can_overwrite(columns.size, columns.outputs):
+        assert distance == 0
+    run_passes(context(), lowered(layers, VECTORS), "npu-check-overlays")
+    assert f"step {shape.input[1]}" in check_loops(module, layers)
+
+
+@pytest.mark.parametrize("apart", [1, 5 * 12 - 1])
+def test_other_channels_are_not_overwritten(apart: int) -> None:
+    _, layers, _ = over_input(PLAIN, apart)
+    with pytest.raises(PassFailedException, match="are read after they are overwritten"):
+        run_passes(context(), lowered(layers, VECTORS), "npu-check-overlays")
+
+
+def test_any_later_pixel_will_do() -> None:
+    module, layers, _ = over_input(PLAIN, 5)
+    run_passes(context(), lowered(layers, VECTORS), "npu-check-overlays")
+    check_loops(module, layers)
+
+
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+def test_helium(level: str, tmp_path: Path) -> None:
+    """The instructions on the emulated Cortex-M55."""
+    check_core(*over_input(PLAIN)[:2], level, tmp_path)
