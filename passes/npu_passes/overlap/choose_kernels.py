@@ -38,23 +38,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from npu_dialect.attributes import BY_CHANNEL, FLASH, OVER_INPUT, PLANNED_AS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.attributes import SramSpace
 from npu_dialect.npu.layer import LayerOp
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.peaks import least_bytes
+from npu_passes.analysis.views import base_of
+from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.vector_choice import has_vector_outputs
 from npu_passes.lowering.kernels.working_memory import (
     Memory,
     can_overwrite,
@@ -71,7 +77,10 @@ from npu_passes.overlap.choose_flash import (
     others,
 )
 from npu_passes.support.common import LoopOptions
+from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
+from npu_plans.arena.joined import farther, joined
+from npu_plans.arena.problem import Problem, live_bound
 from npu_plans.kernels.flash_plan import taken
 
 
@@ -183,13 +192,14 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choic
         if memory_in is None:
             continue
         merged = merged_buffers(op, point, lifetimes)
-        if merged is None or taken & {*merged}:
+        merged = merged or merged_slice(op, point, lifetimes, problem, options)
+        if merged is None or taken & {base_of(each) for each in merged}:
             continue
-        size = next(each.size for each in lifetimes.buffers if each.value is merged[0])
+        size = next(each.size for each in lifetimes.buffers if each.value is merged[1])
         room = least - (live - size)
         if memory := memory_in(room, max(room, behind(op))):
             found.append(Choice(op, memory, merged))
-            taken |= {*merged}
+            taken |= {base_of(each) for each in merged}
     return found
 
 
@@ -230,6 +240,53 @@ def merged_buffers(
     if isinstance(source.owner, AllocOp) and isinstance(target, BlockArgument):
         return target, source
     return None
+
+
+def merged_slice(
+    op: Conv2dOp, point: int, lifetimes: Lifetimes, problem: Problem, options: LoopOptions
+) -> tuple[SSAValue, SSAValue] | None:
+    """The input of a layer, a slice of a buffer that dies in it, and its output: it may lie there.
+
+    The pixels of the output are then as far apart as those of the buffer, which lives as long. So
+    only pointwise convolutions may read it, whose outputs follow closely. No plan may need more
+    bytes for that than one in which the output follows the input row by row. On scalar cores,
+    small maps would take more instructions in lines of such pixels.
+    """
+    source, target = op.input, op.output
+    places = {each.value: index for index, each in enumerate(lifetimes.buffers)}
+    whole, part = places.get(base_of(source)), places.get(target)
+    if whole is None or part is None or not has_vector_outputs(op, options_of(op, options)):
+        return None
+    buffer, out = lifetimes.buffers[whole], lifetimes.buffers[part]
+    slice_ = isinstance(source.owner, memref.SubviewOp) and source.owner.source is buffer.value
+    begins = isinstance(target.owner, AllocOp) and buffer.last == point == out.first
+    users = [use.operation for use in target.uses if use.operation is not op]
+    readers = [each for each in users if is_pointwise(each, target)]
+    closely = op.could_gather_in_place and len(readers) == len(users)
+    if not (slice_ and begins and closely):
+        return None
+    merged = joined(problem, whole, part)
+    for reader in readers:
+        if (out := places.get(base_of(reader.output))) is not None:
+            merged = farther(merged, out, whole, planes_behind(reader))
+    apart = farther(problem, part, whole, behind(op))
+    return None if live_bound(merged).bytes > live_bound(apart).bytes else (source, target)
+
+
+def is_pointwise(op: Operation, map: SSAValue) -> TypeGuard[Conv2dOp]:
+    """Whether an op is a pointwise convolution that reads a map with channels last, once."""
+    if not isinstance(op, Conv2dOp) or [*op.operands].count(map) != 1 or op.input is not map:
+        return False
+    return op.group_count == 1 and shape_of(op.weight)[2:] == (1, 1) and op.pool is None
+
+
+def planes_behind(op: Conv2dOp) -> int:
+    """The bytes by which the first pixel of an output in planes reaches into it."""
+    type_ = memref_type(op.output)
+    strides = type_.get_strides()
+    if pixel_steps(type_) is not None or strides is None:
+        return 0
+    return (shape_of(op.output)[1] - 1) * (strides[1] or 0)
 
 
 def write(choice: Choice) -> None:
