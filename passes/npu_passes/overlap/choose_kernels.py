@@ -24,7 +24,8 @@ then takes the place of the rows by which an output has to stay behind its input
 `npu.by_channel` is for layers whose input and output lie side by side: below the peak, and in
 loops, which write rows of another buffer than they read. At the peak, `npu.over_input` says that
 each output overwrites its own channel of the input only, so the two may begin at the same byte; it
-is for steps that are so large that outputs stay in front of all that is read later.
+is for steps that are so large that outputs stay in front of all that is read later, and for layers
+that copy a channel before they write it.
 
 A kernel with a working memory takes more flash. If the constants of a program do not fit into its
 flash even with all other layers small (`npu-choose-flash`), the bytes go to the layers, these and
@@ -36,9 +37,10 @@ are, and layers in loops get no working memory. Programs that are planned as ano
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from functools import partial
+from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -54,6 +56,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
+from npu_passes.analysis.nests import storage_bytes
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.peaks import least_bytes
 from npu_passes.analysis.views import base_of
@@ -63,6 +66,8 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.vector_choice import has_vector_outputs
 from npu_passes.lowering.kernels.working_memory import (
     Memory,
+    MemoryIn,
+    can_copy_over,
     can_overwrite,
     has_windows,
     working_memory,
@@ -76,6 +81,8 @@ from npu_passes.overlap.choose_flash import (
     offer,
     others,
 )
+from npu_passes.overlap.overlay_maps import measure
+from npu_passes.overlap.overlay_maps import shape_of as shape_of_layer
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
@@ -100,8 +107,9 @@ class ChooseKernelsPass(RefusingPass):
         if PLANNED_AS.is_on(op):
             return
         options = LowerToLoopsPass(flash=self.flash).options(op)
-        found = all_choices(op, options, self.room)
-        small = too_dear(ctx, op, found, options, self.room) if self.flash is None else ()
+        far = partial(bytes_without, ctx, op, LowerToLoopsPass(flash=self.flash))
+        found = all_choices(op, options, self.room, far)
+        small = too_dear(ctx, op, found, options, self.room, far) if self.flash is None else ()
         for index, choice in enumerate(found):
             if index in small:
                 FLASH.set(choice.layer, "small")
@@ -123,18 +131,40 @@ class Choice:
     over: bool = False
 
 
-def all_choices(module: ModuleOp, options: LoopOptions, room: int) -> list[Choice]:
+Far: TypeAlias = Callable[[Conv2dOp], int]
+"""The bytes that a layer at the peak takes beside its input if its output follows that."""
+
+
+def bytes_without(ctx: Context, module: ModuleOp, lowering: LowerToLoopsPass, op: Conv2dOp) -> int:
+    """The bytes that a layer needs beside its input without a working memory, as its loops say."""
+    pairs = [(0, len(op.operands) - 1)]
+    found = measure(ctx, module, {op: pairs}, lowering)[shape_of_layer(op, pairs)]
+    read, written = storage_bytes(op.input), storage_bytes(op.output)
+    ways = [written]
+    for claim in found:
+        ways.append(claim.forwards)
+        if claim.backwards is not None:
+            ways.append(claim.backwards + written - read)
+    return min(ways)
+
+
+def all_choices(module: ModuleOp, options: LoopOptions, room: int, far: Far) -> list[Choice]:
     """The choices of all functions."""
     return [
         choice
         for function in functions(module)
         if isinstance(function, FuncOp) and any(on_chip_values(function, SramSpace()))
-        for choice in choices(lifetimes_of(function, SramSpace()), options, room)
+        for choice in choices(lifetimes_of(function, SramSpace()), options, room, far)
     ]
 
 
 def too_dear(
-    ctx: Context, module: ModuleOp, found: Sequence[Choice], options: LoopOptions, room: int
+    ctx: Context,
+    module: ModuleOp,
+    found: Sequence[Choice],
+    options: LoopOptions,
+    room: int,
+    far: Far,
 ) -> frozenset[int]:
     """The numbers of the choices for which the flash of a program has no bytes.
 
@@ -148,7 +178,7 @@ def too_dear(
     if budget is None or not asking or most_bytes(module, layers, list(asking)) <= budget:
         return frozenset()
     trial = module.clone()
-    for choice in all_choices(trial, options, room):
+    for choice in all_choices(trial, options, room, far):
         write(choice)
     made = layers_in(trial)
     fast, small = forms(ctx, trial, made, "fast"), forms(ctx, module, layers, "small")
@@ -165,7 +195,7 @@ def too_dear(
     )
 
 
-def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choice]:
+def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> list[Choice]:
     """The layers of a function for which there is room below the peak, or in `room` bytes."""
     least, problem = least_bytes(lifetimes)
     least = max(least, room)
@@ -186,8 +216,8 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choic
         if windows and live <= least:
             found.append(Choice(op))
             continue
-        if dies_in(op, point, lifetimes) and can_overwrite(op, options_of(op, options)):
-            found.append(Choice(op, over=True))
+        if dies_in(op, point, lifetimes) and (choice := over_input(op, options, memory_in, far)):
+            found.append(choice)
             continue
         if memory_in is None:
             continue
@@ -201,6 +231,21 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int) -> list[Choic
             found.append(Choice(op, memory, merged))
             taken |= {base_of(each) for each in merged}
     return found
+
+
+def over_input(
+    op: Conv2dOp, options: LoopOptions, memory_in: MemoryIn | None, far: Far
+) -> Choice | None:
+    """The choice of a layer whose outputs may overwrite their own channels of its dying input.
+
+    Copies of channels must take no more bytes than the layer does without.
+    """
+    if can_overwrite(op, options_of(op, options)):
+        return Choice(op, over=True)
+    if memory_in is None or not can_copy_over(op, options_of(op, options)):
+        return None
+    memory = memory_in(0, far(op))
+    return None if memory is None else Choice(op, memory, over=True)
 
 
 def behind(op: Conv2dOp) -> int:
@@ -304,6 +349,8 @@ def write(choice: Choice) -> None:
     Rewriter.insert_op(scratch, InsertPoint.before(layer))
     made = layer.with_scratch(scratch.buffer)
     Rewriter.replace_op(layer, made)
+    if choice.over:
+        OVER_INPUT.set(made, True)
     if choice.merged is None:
         return
     stays, other = choice.merged

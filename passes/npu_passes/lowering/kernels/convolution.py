@@ -278,7 +278,7 @@ def planes_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None
 
     def kernel(maps: Maps) -> Kernel:
         layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
-        return vector_planes(layer, maps.input, Grid.of(op), scratch)
+        return vector_planes(layer, maps.input, Grid.of(op), scratch, over=OVER_INPUT.is_on(op))
 
     return kernel
 

@@ -138,11 +138,13 @@ def vector_patches(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -
     return PatchKernel(layer, map, grid, scratch, outputs)
 
 
-def vector_planes(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -> PlaneKernel:
-    """The kernel of a depthwise convolution over copies of channels."""
+def vector_planes(
+    layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue, *, over: bool
+) -> PlaneKernel:
+    """The kernel of a depthwise convolution over copies of channels; `over`: of its output."""
     outputs = Outputs.of(layer)
     assert isinstance(outputs, VectorOutputs)
-    return PlaneKernel(layer, map, grid, scratch, outputs)
+    return PlaneKernel(layer, map, grid, scratch, outputs, over=over)
 
 
 def vector_windows(layer: Layer, map: SSAValue, grid: Grid, *, over: bool) -> WindowKernel:

@@ -5,7 +5,7 @@
 
 The working memory is the plane (`plane_plan.py`). Its padding is the zero point, which is folded
 into the bias of all windows. As a channel is copied before its outputs are stored, these may
-overwrite it if it has one filter.
+overwrite it if it has one filter; with `over` they lie elsewhere on the same channel of the map.
 
     fill the plane with the zero point
     for c = 0 to C
@@ -44,8 +44,16 @@ class PlaneKernel:
     """Builds the loops of a depthwise convolution with a working memory of bytes, `scratch`."""
 
     def __init__(
-        self, layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue, outputs: VectorOutputs
+        self,
+        layer: Layer,
+        map: SSAValue,
+        grid: Grid,
+        scratch: SSAValue,
+        outputs: VectorOutputs,
+        *,
+        over: bool,
     ) -> None:
+        self.step = grid.pixel if over else 1
         self.layer, self.grid, self.b = layer, grid, layer.b
         self.plan = PlanePlan(grid.rows, grid.columns)
         self.tile, self.scratch, self.map = self.plan.tile, scratch, layer.vector(map)
@@ -123,7 +131,8 @@ class PlaneKernel:
         targets = [y * plan.pitch + x for y, x in part]
         at = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), number)
         places = self.outputs.vector("sources", sources)
-        new = b.insert(mve.GatherOp(self.map, b.value(at), places, max(sources) + 1), "new").result
+        gather = mve.GatherOp(self.map, b.value(at), places, max(sources) + 1, step=self.step)
+        new = b.insert(gather, "new").result
         to = b.add(b.add(b.mul(row, plan.pitch), column), plan.at(0, 0))
         places = self.outputs.vector("copies", targets)
         b.insert(mve.ScatterOp(new, self.scratch, b.value(to), places, max(targets) + 1))
@@ -148,7 +157,7 @@ class PlaneKernel:
             words = [sums[place] for place in four]
             fours.append(self.outputs.rounded(words, channel.bias, channel.scale))
         place = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), channel.number)
-        self.outputs.store(fours, place, block.targets(pixel, line))
+        self.outputs.store(fours, place, block.targets(pixel, line), step=self.step)
 
     def tile_sums(self, channel: Channel, row: Index, column: Index) -> Mapping[Place, SSAValue]:
         """The sums of the outputs of a tile, of those that exist, by their places in it."""

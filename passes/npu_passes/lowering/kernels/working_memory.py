@@ -98,6 +98,13 @@ def can_overwrite(op: Conv2dOp, options: LoopOptions) -> bool:
     return alone and whole and WindowPlan(*op.axes()).can_overwrite(*lines)
 
 
+def can_copy_over(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a layer that copies a channel can compute over its dying input, of another shape."""
+    out, alone = pixel_steps(memref_type(op.output)), filters_of_each(op) == 1
+    steps = out is not None and out[0] == Grid.of(op).pixel and not op.could_gather_in_place
+    return alone and steps and shape_of(op.input)[0] == 1 and can_have_planes(op, options)
+
+
 def can_have_lines(op: Conv2dOp) -> bool:
     """Whether a depthwise convolution of bytes with channels last may be computed over lines."""
     grid = Grid.of(op)
