@@ -242,6 +242,38 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
 
 // -----
 
+// A copy of a channel takes fewer bytes than an output that follows its input row by row.
+// CHECK-LABEL: func.func @planes_at_the_peak
+// CHECK:       scratch({{.*}}) {{.*}} {npu.over_input}
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<32x1x5x5xi8, #npu.flash>, initial_value = dense<1> : tensor<32x1x5x5xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @planes_at_the_peak(%x : memref<1x32x24x24xi8, strided<[18432, 1, 768, 32]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<32x1x5x5xi8, #npu.flash>
+    %y = sram.alloc : memref<1x32x12x12xi8, strided<[4608, 1, 384, 32]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x32x24x24xi8, strided<[18432, 1, 768, 32]>, #npu.sram>, memref<32x1x5x5xi8, #npu.flash>) outs(%y : memref<1x32x12x12xi8, strided<[4608, 1, 384, 32]>, #npu.sram>) strides [2, 2] pads [2, 2, 1, 1] groups 32 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x32x12x12xi8, strided<[4608, 1, 384, 32]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// With few channels it takes more.
+// CHECK-LABEL: func.func @few_channels_at_the_peak
+// CHECK-NOT:   scratch
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x5x5xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x5x5xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @few_channels_at_the_peak(%x : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x5x5xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<8x1x5x5xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) strides [2, 2] pads [2, 2, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
 // At the peak, the output takes memory of its dying input. With a step of two it may lie on the same channels.
 // CHECK-LABEL: func.func @windows_at_the_peak
 // CHECK:       npu.conv2d {{.*}} {npu.by_channel, npu.over_input}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8, i64
 from xdsl.utils.exceptions import PassFailedException
 
-from helpers.depthwise import Shape, network
+from helpers.depthwise import Shape, give, network
 from helpers.kernel_roads import VECTORS, lowered
 from helpers.pipeline import context, run_passes
 from helpers.vector_depthwise import axes, check_core, check_loops
@@ -22,6 +22,7 @@ from npu_dialect.sram import AllocOp
 from npu_dialect.walking import walk_kind
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.overlap.overlay_maps import measure, shape_of
+from npu_plans.kernels.plane_plan import PlanePlan
 from npu_plans.kernels.window_plan import WindowPlan
 
 FAR = 1 << 14
@@ -53,16 +54,23 @@ def fits(shape: Shape) -> bool:
     return WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
 
 
-def over_input(shape: Shape, apart: int | None = None) -> tuple[ModuleOp, ModuleOp, int]:
+def over_input(
+    shape: Shape, apart: int | None = None, *, plane: bool = False
+) -> tuple[ModuleOp, ModuleOp, int]:
     """The network, its layers on buffers, and the distance of the convolution's claim.
 
     Its output lies over its input, which begins `apart` bytes behind it; None: as the claim says.
+    `plane`: channels are copied first, else windows are gathered.
     """
     module = network(shape)
     start = "npu-attach-target{target=cortex-m55},npu-bufferize,npu-choose-layouts"
     layers = run_passes(context(), module, start)
     (layer,) = walk_kind(layers, Conv2dOp)
-    BY_CHANNEL.set(layer, True)
+    if plane:
+        give(layer, PlanePlan(*axes(shape)).bytes, in_place=False, element=i8)
+        (layer,) = walk_kind(layers, Conv2dOp)
+    else:
+        BY_CHANNEL.set(layer, True)
     OVER_INPUT.set(layer, True)
     pairs = [(0, len(layer.operands) - 1)]
     measured = measure(context(), layers, {layer: pairs}, LowerToLoopsPass())
@@ -88,6 +96,19 @@ def test_outputs_overwrite_their_own_channels_only(shape: Shape) -> None:
         assert distance == 0
     run_passes(context(), lowered(layers, VECTORS), "npu-check-overlays")
     assert f"step {shape.input[1]}" in check_loops(module, layers)
+
+
+@settings(deadline=None, max_examples=8)
+@given(SHAPES, st.integers(3, 5))
+def test_copied_channels_are_overwritten_anywhere(shape: Shape, kernel: int) -> None:
+    shape = replace(shape, kernel=(kernel, 3), strides=(2, 2))
+    rows, columns = axes(shape)
+    if min(rows.outputs, columns.outputs) < 1 or not PlanePlan.fits(rows, columns):
+        return
+    module, layers, distance = over_input(shape, plane=True)
+    assert distance == 0
+    run_passes(context(), lowered(layers, VECTORS), "npu-check-overlays")
+    assert "mve.gather_bytes" in check_loops(module, layers)
 
 
 @pytest.mark.parametrize("apart", [1, 5 * 12 - 1])
