@@ -233,6 +233,19 @@ def test_the_peak_is_that_of_the_buffers(name: str, element: str | None, tmp_pat
         assert floor == peak if element is None else 0.98 * peak <= floor <= peak
 
 
+def test_one_map_of_several_that_may_not_be_overwritten(tmp_path: Path) -> None:
+    """The best order of DARTS keeps the parts of concatenations from one of three maps only."""
+    machine = Machine.load("host")
+    job = Job(saved(tmp_path, "darts"), "host", pipeline=WHOLE_LAYERS, plan_as="i8")
+    passes = job_passes(job, machine)
+    names = [each.name for each in passes]
+    module = load(job.model, {}).module
+    TARGET.set(module, TargetAttr.of(machine))
+    prepare(module, job)
+    run_passes(module, passes[: names.index("npu-order-layers") + 1], ())
+    assert order_of(function(module)) == (163840, 147456)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["inception_small", "darts"])
 def test_the_new_order_computes_the_same(name: str, tmp_path: Path) -> None:

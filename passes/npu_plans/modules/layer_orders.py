@@ -69,8 +69,7 @@ def least_peak(graph: LayerGraph, budget: int = BUDGET, fits: int | None = None)
         more = graph.begun_early(order, low - 1) - apart
         if not more or low <= max(bound, fits or 0) or purse.left <= 0:
             break
-        apart |= more
-        order = task.search(purse, apart, low).order
+        apart, order = task.avoiding(purse, apart, more, low)
     if fits is not None and low > fits:
         best, low = given, peak
     return Ordered(best, low, peak, min(bound, low), budget - purse.left)
@@ -114,6 +113,22 @@ class Task:
                 found[place] = search.fit(peaks[place], goal)
             bound = max(bound, search.low)
         return Found(tuple(number for part in found for number in part), bound)
+
+    def avoiding(
+        self, budget: Budget, apart: frozenset[int], more: frozenset[int], high: int
+    ) -> tuple[frozenset[int], tuple[int, ...]]:
+        """An order that needs fewer than `high` bytes if no part overwrites some more maps.
+
+        Tried are all of `more` besides `apart`, then each of them alone; all of them stay apart if
+        none helps. Returns the maps that stay apart, too.
+        """
+        order = self.search(budget, apart | more, high).order
+        if len(more) > 1 and self.graph.peak(order) >= high:
+            for each in sorted(more):
+                other = self.search(budget, apart | {each}, high).order
+                if self.graph.peak(other) < high:
+                    return apart | {each}, other
+        return apart | more, order
 
 
 def parts_of(graph: LayerGraph) -> list[tuple[int, ...]]:
