@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from npu_dialect.windows import Axis
 
@@ -89,3 +91,44 @@ class Strip:
             for output, (start, taps) in enumerate(zip(self.starts, self.taps, strict=True))
             for tap in range(*taps)
         )
+
+    def products(self, room: int) -> list[list[Product]]:
+        """The products of each element that is read, if only `room` weights are in registers.
+
+        The weights that are there come first. One that is loaded replaces the one that is needed
+        again last.
+        """
+        places = [list(reads) for _, reads in groupby(self.reads(), key=itemgetter(0))]
+        held: list[int] = []
+        found: list[list[Product]] = []
+        for number, reads in enumerate(places):
+            found.append([])
+            left = sorted(reads, key=lambda read: read[2] not in held)
+            for index, (place, output, tap) in enumerate(left):
+                fresh = tap not in held
+                if fresh and len(held) == room:
+                    coming = [
+                        *left[index:],
+                        *(each for some in places[number + 1 :] for each in some),
+                    ]
+                    held.remove(max(held, key=lambda each: next_use(each, coming)))
+                if fresh:
+                    held.append(tap)
+                found[-1].append(Product(place, output, tap, fresh))
+        return found
+
+
+@dataclass(frozen=True)
+class Product:
+    """An element of a strip times a weight; `fresh`: this weight is loaded for it."""
+
+    place: int
+    output: int
+    tap: int
+    fresh: bool
+
+
+def next_use(tap: int, coming: Sequence[tuple[int, int, int]]) -> int:
+    """How many products come before the next one with a weight."""
+    uses = (index for index, (_, _, each) in enumerate(coming) if each == tap)
+    return next(uses, len(coming))

@@ -55,3 +55,26 @@ def test_a_strip_at_an_unknown_column() -> None:
     strip = Strip.of(Axis(20, 3, 2, 1, 1), None, range(2))
     assert strip.reads() == [(0, 0, 0), (1, 0, 1), (2, 0, 2), (2, 1, 0), (3, 1, 1), (4, 1, 2)]
     assert (strip.origin, strip.reach) == (0, 5)
+
+
+@given(AXES, st.integers(1, 5), st.integers(1, 4))
+def test_products_with_few_weights(axis: Axis, width: int, room: int) -> None:
+    """Each product has its weight in one of `room` registers, and none is lost."""
+    strip = Strip.of(axis, 0, range(min(width, axis.outputs)))
+    held: set[int] = set()
+    found: list[tuple[int, int, int]] = []
+    for products in strip.products(room):
+        assert len({each.place for each in products}) == 1
+        for each in products:
+            held |= {each.tap} if each.fresh else set()
+            assert each.tap in held
+            found.append((each.place, each.output, each.tap))
+    assert sorted(found) == strip.reads()
+
+
+def test_a_weight_that_is_needed_soon_stays() -> None:
+    """Five outputs of a padded row of three taps load two of the weights twice."""
+    products = Strip.of(Axis(5, 3, 1, 1, 1), 0, range(5)).products(2)
+    assert [sum(each.fresh for each in some) for some in products] == [2, 1, 1, 1, 0]
+    whole = Strip.of(Axis(5, 3, 1, 1, 1), 0, range(5)).products(3)
+    assert sum(each.fresh for some in whole for each in some) == 3

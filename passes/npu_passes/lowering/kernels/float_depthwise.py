@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -39,10 +37,12 @@ from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.vector_plan import LANES, Strip
 
 PIXELS = 3
-"""Outputs that are computed together; three vectors of weights, and one of the map, are besides."""
+"""Outputs that are computed together."""
 MOST_PIXELS = 5
 """The most outputs of a row that are computed together if these are all. Then nothing is stored
 before the row is read, so the output can follow its dying input more closely."""
+REGISTERS = 7
+"""Registers for sums and weights; one holds an element of the map."""
 STRAIGHT = 9
 """The most taps in straight-line code."""
 
@@ -171,15 +171,18 @@ class FloatDepthwiseKernel:
         b, found, (channel, count) = self.b, list(sums), channels
         sizes = (1, count, 1, strip.reach)
         patch = b.window(self.map, (0, channel, *at), sizes, (1, 3), "patch")
-        used = sorted({tap for _, _, tap in strip.reads()})
-        weights = {tap: self.load(self.taps, b.add(first, tap * LANES), "w") for tap in used}
-        for place, reads in groupby(strip.reads(), key=itemgetter(0)):
-            pixel = b.window(patch, (0, place), (count, 1), (0,), "pixel")
+        weights: dict[int, SSAValue] = {}
+        for products in strip.products(max(1, REGISTERS - len(found))):
+            pixel = b.window(patch, (0, products[0].place), (count, 1), (0,), "pixel")
             value = self.load(pixel, 0, "x", None if count == LANES else count)
+            for each in products:
+                if each.fresh:
+                    weight = self.load(self.taps, b.add(first, each.tap * LANES), "w")
+                    weights[each.tap] = weight
+                    b.insert(dsp.KeepOrderOp.create())
+                made = mve.FmaOp(value, weights[each.tap], found[each.output])
+                found[each.output] = b.insert(made, "acc").result
             b.insert(dsp.KeepOrderOp.create())
-            for _, output, tap in reads:
-                made = mve.FmaOp(value, weights[tap], found[output])
-                found[output] = b.insert(made, "acc").result
         return found
 
     def load(self, buffer: SSAValue, at: Index, hint: str, first: int | None = None) -> SSAValue:
