@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from random import Random
@@ -17,9 +18,11 @@ ORDERS = ((0, 1, 2, 3), (0, 2, 1, 3), (0, 2, 3, 1))
 ACTIVATIONS = ("", "", " then relu", " then clamp [-4.0, 5.0]")
 
 
-def buffer(random: Random, shape: tuple[int, ...]) -> str:
-    """The type of a map in any layout, at times with gaps."""
-    order, gap = random.choice(ORDERS), random.choice((0, 0, 1))
+def buffer(
+    random: Random, shape: tuple[int, ...], orders: Sequence[tuple[int, ...]] = ORDERS
+) -> str:
+    """The type of a map in one of some layouts, at times with gaps."""
+    order, gap = random.choice(orders), random.choice((0, 0, 1))
     steps, pitch = [0] * 4, 1
     for axis in reversed(order):
         steps[axis], pitch = pitch, pitch * (shape[axis] + (gap if axis else 0))
@@ -49,6 +52,11 @@ class FloatConv:
     random: Random
     exact: bool = True
     depthwise: bool = False
+    orders: Sequence[tuple[int, ...]] = ORDERS
+    most: int = 5
+    """The most taps along an axis."""
+    filters: int = 1
+    """Filters of each channel of a depthwise convolution."""
     name: str = "f"
     inputs: list[Array] = field(default_factory=list[Array])
     constants: dict[str, Array] = field(default_factory=dict[str, Array])
@@ -93,14 +101,19 @@ class FloatConv:
         """
         random = self.random
         kernel = random.randint(1, 4), random.choice((1, 2, 3, 5))
+        kernel = min(kernel[0], self.most), min(kernel[1], self.most)
         ys, xs = self.axis(kernel[0]), self.axis(kernel[1])
         groups = random.randint(2, 11) if self.depthwise else random.choice((1, 1, 1, 2))
         depth = 1 if self.depthwise else random.randint(1, 7)
-        filters = groups * (1 if self.depthwise else random.randint(2, 13))
+        filters = groups * (self.filters if self.depthwise else random.randint(2, 13))
         pool, rows, columns = self.pool(ys[-1], xs[-1])
         images = random.choice((1, 1, 2))
         shape = (images, groups * depth, ys[0], xs[0])
-        x, y = buffer(random, shape), buffer(random, (images, filters, rows, columns))
+        orders = self.orders
+        x, y = (
+            buffer(random, shape, orders),
+            buffer(random, (images, filters, rows, columns), orders),
+        )
         weights = self.numbers(filters, depth, *kernel)
         self.constants = {"w": weights}
         ins, types = ["%x", "%w"], [x, dense(weights)]
@@ -114,7 +127,7 @@ class FloatConv:
             loads += f"%b = memref.get_global @b : {types[-1]}\n"
         tail = random.choice(ACTIVATIONS) + pool
         if not pool and random.random() < 0.4:
-            other = buffer(random, (images, filters, rows, columns))
+            other = buffer(random, (images, filters, rows, columns), orders)
             ins, types = [*ins, "%r"], [*types, other]
             arguments.append(f"%r: {other}")
             self.inputs.append(self.numbers(images, filters, rows, columns))

@@ -161,6 +161,12 @@ def fused(case: Case) -> Array:
     return fma(a, b, a)
 
 
+def moved_up(case: Case) -> Array:
+    """x9 with its lanes moved up by one, and zero in the first one."""
+    x = rows(case.arrays[9], 4)
+    return np.concatenate((np.zeros_like(x[:, :1]), x[:, :-1]), axis=1)
+
+
 def with_one(kind: str, number: int) -> Callable[[Case], Array]:
     """An input times x5, or x8 for floats, plus the input."""
 

@@ -341,3 +341,11 @@ func.func @f(%v: vector<8xi16>) {
   func.return
 }
 // CHECK: vector<16xi8>
+
+// -----
+
+func.func @f(%v: vector<4xi32>) {
+  %r = "mve.move_up"(%v) : (vector<4xi32>) -> vector<4xi32>
+  func.return
+}
+// CHECK: vector<4xf32>

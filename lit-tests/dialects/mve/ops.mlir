@@ -99,5 +99,8 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   %times = mve.mul_scalar %f, %s : vector<4xf32>, f32
   // CHECK-NEXT: %full = mve.add_saturated %both, %n : vector<8xi16>, i32
   %full = mve.add_saturated %both, %n : vector<8xi16>, i32
+  // CHECK-NEXT: %up = mve.move_up %f : vector<4xf32>
+  // GENERIC: %up = "mve.move_up"(%f) : (vector<4xf32>) -> vector<4xf32>
+  %up = mve.move_up %f : vector<4xf32>
   func.return
 }

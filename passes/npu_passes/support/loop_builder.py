@@ -278,19 +278,23 @@ class LoopBuilder(OpBuilder):
         sizes: Sequence[int],
         keep: Sequence[int],
         hint: str | None = None,
+        step: int = 1,
     ) -> SSAValue:
         """A view of a box in a buffer.
 
         `at` is its first element, `sizes` are its extents along all axes, `keep` the axes of the
-        view; the others must have size 1.
+        view; the others must have size 1. Of the last axis, the view has one element in `step`.
         """
         type_ = memref_type(buffer)
         pitches = type_.get_strides()
         assert pitches is not None
-        layout = StridedLayoutAttr([pitches[axis] for axis in keep], None)
-        shape = [sizes[axis] for axis in keep]
+        steps = [1] * (len(sizes) - 1) + [step]
+        counts = [-(-size // each) for size, each in zip(sizes, steps, strict=True)]
+        found = [(pitches[axis] or 0) * steps[axis] for axis in keep]
+        layout = StridedLayoutAttr(found, None)
+        shape = [counts[axis] for axis in keep]
         result = MemRefType(type_.element_type, shape, layout, type_.memory_space)
-        op = memref.SubviewOp.get(buffer, list(at), list(sizes), [1] * len(sizes), result)
+        op = memref.SubviewOp.get(buffer, list(at), counts, steps, result)
         return self.insert(op, hint).result
 
     def flat(self, buffer: SSAValue, hint: str | None = None) -> SSAValue:

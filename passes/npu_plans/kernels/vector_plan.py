@@ -17,6 +17,11 @@ LANES = 4
 """Floats in a vector."""
 SUMS = 6
 """The most vectors of sums in a block. Two of the eight registers hold weights."""
+PIXELS = 3
+"""Outputs of a depthwise layer that are computed together, of four channels."""
+MOST_PIXELS = 5
+"""The most outputs of a row that are computed together if these are all. Then nothing is stored
+before the row is read, so the output can follow its dying input more closely."""
 BETWEEN = 2
 """Instructions that a block takes besides, for each tap: its share of loops and addresses."""
 

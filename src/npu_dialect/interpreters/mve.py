@@ -258,6 +258,11 @@ def as_bytes(x: Array) -> Array:
     return x.astype("<i2").view(np.int8)
 
 
+def move_up(x: Array) -> Array:
+    """Zero, and all lanes but the last one."""
+    return np.concatenate((np.zeros(1, x.dtype), x[:-1]))
+
+
 SIMPLE: dict[type[Operation], Meaning] = {
     mve.JoinOp: join,
     mve.ToFloatOp: to_float,
@@ -276,6 +281,7 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.AddSaturatedOp: with_scalar(saturated),
     mve.PushBytesOp: push_bytes,
     mve.AsBytesOp: as_bytes,
+    mve.MoveUpOp: move_up,
 }
 """Ops whose meaning does not depend on their types."""
 

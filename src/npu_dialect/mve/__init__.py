@@ -46,6 +46,7 @@ from npu_dialect.mve.scalars import (
     AddSaturatedOp,
     AddScalarOp,
     AsBytesOp,
+    MoveUpOp,
     MulAcrossOp,
     MulScalarOp,
     PushBytesOp,
@@ -88,6 +89,7 @@ __all__ = [
     "MinOp",
     "MlaAcrossOp",
     "MlaScalarOp",
+    "MoveUpOp",
     "MulAcrossOp",
     "MulOp",
     "MulScalarOp",
@@ -134,6 +136,7 @@ MVE = Dialect(
         AddSaturatedOp,
         PushBytesOp,
         AsBytesOp,
+        MoveUpOp,
     ],
     [],
 )

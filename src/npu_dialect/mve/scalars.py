@@ -158,3 +158,25 @@ class AsBytesOp(IRDLOperation):
 
     def __init__(self, x: SSAValue) -> None:
         super().__init__(operands=[x], result_types=[I8X16])
+
+
+@irdl_op_definition
+class MoveUpOp(IRDLOperation):
+    """VSHLC by 32 bits: each lane moves up by one, and lane 0 becomes zero; the last one is lost.
+
+    ```mlir
+    %u = mve.move_up %x : vector<4xf32>
+    ```
+    """
+
+    name = "mve.move_up"
+
+    x = operand_def(F32X4)
+    result = result_def(F32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($result)"
+
+    def __init__(self, x: SSAValue) -> None:
+        super().__init__(operands=[x], result_types=[F32X4])

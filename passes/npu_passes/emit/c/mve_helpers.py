@@ -323,6 +323,16 @@ def add_saturated(type_: Attribute) -> Helper:
     )
 
 
+MOVE_UP = Helper(
+    "npu_f32x4 {}(npu_f32x4 x)",
+    "Zero in the first lane, and behind it all lanes but the last one.",
+    computed(mve.F32X4, "r.lane[i] = i == 0 ? 0.0f : x.lane[i - 1];"),
+    "uint32_t carry = 0;\n"
+    "return vreinterpretq_f32_u32(vshlcq_u32(vreinterpretq_u32_f32(x), &carry, 32));",
+    ARM,
+)
+
+
 BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.MlaAcrossOp: mla_across,
     mve.MlaScalarOp: mla_scalar,
@@ -344,6 +354,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.AddSaturatedOp: add_saturated,
     mve.PushBytesOp: lambda _: PUSH_BYTES,
     mve.AsBytesOp: lambda _: AS_BYTES,
+    mve.MoveUpOp: lambda _: MOVE_UP,
 }
 """For each op that only computes its function, for a vector type."""
 

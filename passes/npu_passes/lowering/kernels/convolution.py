@@ -23,6 +23,7 @@ from npu_passes.lowering.kernels.constants import Weighted, constants_of, is_pla
 from npu_passes.lowering.kernels.dense import DenseKernel, RowRuns
 from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.float_depthwise import FloatDepthwiseKernel
+from npu_passes.lowering.kernels.float_neighbours import FloatNeighboursKernel
 from npu_passes.lowering.kernels.float_outputs import has_float_vectors
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
@@ -82,7 +83,7 @@ def lower_convolution(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: Loop
         op.emit_error(
             "has no kernel that runs in place", Refusal(f"cannot lower {op.name} in place")
         )
-    make = lines or windows_of(b, op, options) or float_kernel(b, op, options)
+    make = lines or windows_of(b, op, options) or float_kernel(b, op, out, options)
     make = make or kernel_of(b, op, out, options)
     if make is None:
         lower_conv2d(b, op, out, options)
@@ -107,7 +108,7 @@ def lower_connected(
     With one row, weights are stored as 8 bits: each is used only once, so 16 bits would save little
     time.
     """
-    floats = float_kernel(b, op, options)
+    floats = float_kernel(b, op, out, options)
     if floats is not None:
         floats(Maps(op.input, out)).build()
         return
@@ -211,7 +212,7 @@ def scalar_kernel(op: Conv2dOp, parts: Parts) -> Make | None:
     return lambda maps: DenseKernel(layer(maps, True), maps.input, read, runs, pool, split)
 
 
-def float_kernel(b: LoopBuilder, op: Weighted, options: LoopOptions) -> Make | None:
+def float_kernel(b: LoopBuilder, op: Weighted, out: SSAValue, options: LoopOptions) -> Make | None:
     """What makes the kernel for an image of a layer of floats on vectors; None if none fits."""
     if "mve" not in options.features or not has_float_vectors(op):
         return None
@@ -219,6 +220,10 @@ def float_kernel(b: LoopBuilder, op: Weighted, options: LoopOptions) -> Make | N
     if constants is None:
         return None
     weights, bias = constants
+    if isinstance(op, Conv2dOp) and op.group_count == shape_of(op.input)[1]:
+        plan = FloatNeighboursKernel.plan_of(op, out, weights, bias)
+        if plan is not None:
+            return lambda maps: FloatNeighboursKernel(b, op, maps, weights, bias, plan)
     if isinstance(op, Conv2dOp) and op.group_count == len(weights) == shape_of(op.input)[1]:
         if not FloatDepthwiseKernel.fits(op):
             return None

@@ -34,13 +34,8 @@ from npu_passes.support.common import (
 from npu_passes.support.integers import constant_table
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import interior
-from npu_plans.kernels.vector_plan import LANES, Strip
+from npu_plans.kernels.vector_plan import LANES, MOST_PIXELS, PIXELS, Strip
 
-PIXELS = 3
-"""Outputs that are computed together."""
-MOST_PIXELS = 5
-"""The most outputs of a row that are computed together if these are all. Then nothing is stored
-before the row is read, so the output can follow its dying input more closely."""
 REGISTERS = 7
 """Registers for sums and weights; one holds an element of the map."""
 STRAIGHT = 9

@@ -5,8 +5,9 @@
     %s = mve.add %r, %y : vector<4xf32>
     mve.store %s, %out[%c0] : vector<4xf32>, memref<4xf32, strided<[49]>, #npu.sram>
 
-The lanes are neighbouring channels of a pixel. They may lie anywhere, at equal distances. Each lane
-gets the bits that the general loops give, but subnormal floats count as zero.
+The lanes are neighbouring channels of a pixel, or neighbouring pixels of a channel. They may lie
+anywhere, at equal distances. Each lane gets the bits that the general loops give, but subnormal
+floats count as zero.
 """
 
 from __future__ import annotations
@@ -50,8 +51,11 @@ def are_bounds(activation: PointwiseAttr | None) -> bool:
 class FloatOutputs:
     """Finishes and stores vectors of sums of one image of a layer."""
 
-    def __init__(self, b: LoopBuilder, op: Conv2dOp | FullyConnectedOp, maps: Maps) -> None:
-        self.b, self.op, self.maps = b, op, maps
+    def __init__(
+        self, b: LoopBuilder, op: Conv2dOp | FullyConnectedOp, maps: Maps, *, along: int = 1
+    ) -> None:
+        """Store vectors along an axis of the maps: 1 for channels, 3 for columns."""
+        self.b, self.op, self.maps, self.along = b, op, maps, along
         self.known: dict[float, SSAValue] = {}
 
     def splat(self, number: float) -> SSAValue:
@@ -83,11 +87,12 @@ class FloatOutputs:
         return value
 
     def lanes(self, map: SSAValue, at: Sequence[Index], count: int) -> SSAValue:
-        """A view of `count` neighbouring channels of a pixel."""
-        return self.b.window(map, at, (1, count, 1, 1), (1,), map.name_hint)
+        """A view of `count` neighbouring elements from a place on."""
+        sizes = [count if axis == self.along else 1 for axis in range(4)]
+        return self.b.window(map, at, sizes, (self.along,), map.name_hint)
 
     def put(self, sums: SSAValue, channel: Index, count: int, row: Index, column: Index) -> None:
-        """Finish and store a vector of the sums of `count` channels of an output."""
+        """Finish and store a vector of sums: `count` outputs, from this one on."""
         b, op, at = self.b, self.op, (0, channel, row, column)
         first = None if count == LANES else count
         value = self.bounded(sums, op.activation)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, f32
 
 from helpers.c_harness import write_files
 from helpers.emulated import require
-from helpers.float_layers import FloatConv, constant, dense
+from helpers.float_layers import ORDERS, FloatConv, constant, dense
 from helpers.kernel_roads import DSP, VECTORS, Road, lowered, placed
 from helpers.parsing import parse
 from npu_dialect.interpreters import run_function
+from npu_dialect.windows import Axis
 from npu_passes.emit.c import emit
+from npu_plans.kernels import neighbour_plan
 from npu_tools.verifying.emulators import Interface, run_on
 
 
@@ -70,11 +75,96 @@ def test_general_loops(tail: str) -> None:
     assert "mve" not in str(lowered(module, VECTORS)).replace('"mve"', "")
 
 
+IN_ROWS = ORDERS[:2]
+"""The orders of axes in which the elements of a row are neighbours."""
+
+
+@pytest.fixture
+def neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outputs in lanes for all layers that can have them."""
+
+    def dear(_rows: Axis, _columns: Axis) -> float:
+        return inf
+
+    monkeypatch.setattr(neighbour_plan, "channels_in_lanes", dear)
+
+
+@pytest.mark.usefixtures("neighbours")
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_neighbours(seed: int, filters: int) -> None:
+    """Neighbouring outputs in lanes, of any size, with gaps, residuals and several filters."""
+    layer = FloatConv(Random(seed), depthwise=True, orders=IN_ROWS, most=3, filters=filters)
+    module = parse(layer.text())
+    wanted = run_function(module.clone(), "f", layer.inputs)[-1]
+    loops = lowered(module, Road("cortex-m55"))
+    assert "mve.splat" in str(loops)
+    assert "mve.fma " not in str(loops)
+    np.testing.assert_array_equal(run_function(loops, "f", layer.inputs)[-1], wanted)
+
+
+@pytest.mark.usefixtures("neighbours")
+def test_residual_in_place() -> None:
+    """An output that overwrites its residual is computed once."""
+    x = "memref<1x2x5x6xf32>"
+    weights = np.arange(18, dtype=np.float32).reshape(2, 1, 3, 3)
+    module = parse(
+        f"{constant('w', weights)}func.func @f(%x: {x}, %y: {x}) {{\n"
+        f"%w = memref.get_global @w : {dense(weights)}\n"
+        f"npu.conv2d ins(%x, %w, %y : {x}, {dense(weights)}, {x}) outs(%y : {x}) "
+        "pads [1, 1, 1, 1] groups 2 then add residual second\nfunc.return\n}"
+    )
+    arrays = [np.arange(60, dtype=np.float32).reshape(1, 2, 5, 6) for _ in range(2)]
+    wanted = run_function(module.clone(), "f", [each.copy() for each in arrays])[-1]
+    loops = lowered(module, VECTORS)
+    assert "mve.fma_scalar" in str(loops)
+    np.testing.assert_array_equal(run_function(loops, "f", arrays)[-1], wanted)
+
+
+@pytest.mark.usefixtures("neighbours")
+@pytest.mark.parametrize(("weight", "bias"), [(np.inf, 1.0), (np.nan, 1.0), (1.0, -0.0)])
+def test_no_products_with_padding(weight: float, bias: float) -> None:
+    """Zero times these weights, or added to this bias, would not be what leaving it out is."""
+    x = "memref<1x2x5x6xf32>"
+    weights, biases = np.full((2, 1, 3, 3), weight, np.float32), np.array([1.0, bias], np.float32)
+    kinds = f"{x}, {dense(weights)}, {dense(biases)}"
+    constants = constant("w", np.ones_like(weights)) + constant("b", biases)
+    module = parse(
+        f"{constants}func.func @f(%x: {x}, %y: {x}) {{\n"
+        f"%w = memref.get_global @w : {dense(weights)}\n"
+        f"%b = memref.get_global @b : {dense(biases)}\n"
+        f"npu.conv2d ins(%x, %w, %b : {kinds}) outs(%y : {x}) pads [1, 1, 1, 1] groups 2\n"
+        "func.return\n}"
+    )
+    values = next(op for op in module.ops if isinstance(op, memref.GlobalOp))
+    kind = TensorType(f32, weights.shape)
+    values.properties["initial_value"] = DenseIntOrFPElementsAttr(
+        kind, BytesAttr(weights.tobytes())
+    )
+    loops = str(lowered(module, VECTORS))
+    assert "mve.fma " in loops
+    assert "mve.fma_scalar" not in loops
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("neighbours")
+@pytest.mark.parametrize("seed", range(3))
+def test_machine_of_neighbours(seed: int, tmp_path: Path) -> None:
+    """As `test_machine`, for outputs in lanes."""
+    agree(FloatConv(Random(seed), exact=False, depthwise=True, most=3, filters=seed + 1), tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_machine(seed: int, tmp_path: Path) -> None:
     """The vectors of the board give the bits of the interpreter, and those of scalar loops."""
-    layer = FloatConv(Random(seed), exact=False, depthwise=seed % 3 == 0)
+    agree(FloatConv(Random(seed), exact=False, depthwise=seed % 3 == 0), tmp_path)
+
+
+def agree(layer: FloatConv, tmp_path: Path) -> None:
+    """Run a layer on the board, on vectors and without; all bits must be the interpreter's."""
     layers = placed(parse(layer.text(on_tensors=True)), layouts=False)
     vectors = lowered(layers, VECTORS)
     (wanted,) = run_function(vectors, "f", layer.inputs)
