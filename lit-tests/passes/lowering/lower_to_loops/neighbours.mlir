@@ -1,7 +1,7 @@
-// RUN: npu-opt %s -p npu-lower-to-loops | filecheck %s
+// RUN: npu-opt %s --pass-pipeline='builtin.module(npu-attach-target{target=cortex-m55},npu-lower-to-loops)' | filecheck %s
 // Where rows lie side by side, the lanes of a depthwise layer of floats are neighbouring outputs.
 
-builtin.module attributes {npu.target = #npu.target<"cortex-m55", {sram_bytes = 65536 : i64, features = ["dsp", "mve"]}>} {
+builtin.module {
   "memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<2x1x3x3xf32, #npu.flash>, initial_value = dense<1.0> : tensor<2x1x3x3xf32>, constant}> : () -> ()
   func.func @f(%x: memref<1x2x12x12xf32, #npu.sram>, %y: memref<1x2x12x12xf32, #npu.sram>) {
     %w = memref.get_global @w : memref<2x1x3x3xf32, #npu.flash>
