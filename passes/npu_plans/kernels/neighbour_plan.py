@@ -12,7 +12,7 @@ from functools import cached_property
 
 from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import Span, interior
-from npu_plans.kernels.vector_plan import LANES, MOST_PIXELS, PIXELS, Strip
+from npu_plans.kernels.vector_plan import LANES, MOST_PIXELS, PIXELS, Strip, vector_block
 
 MOST_TAPS = 9
 """The most taps of a window. Their weights are in core registers."""
@@ -114,9 +114,12 @@ class NeighbourPlan:
     again: bool = True
 
     @staticmethod
-    def of(rows: Axis, columns: Axis, *, by_rows: bool, again: bool) -> NeighbourPlan | None:
-        """The plan with the fewest instructions, if that is fewer than four channels in lanes take.
+    def of(
+        rows: Axis, columns: Axis, filters: int = 1, *, by_rows: bool, again: bool
+    ) -> NeighbourPlan | None:
+        """The plan with the fewest instructions, if that is fewer than another form takes.
 
+        That has four channels in lanes, or if a channel has several `filters`, these.
         `by_rows`: outputs are computed row by row, for all channels.
         """
         if rows.kernel * columns.kernel > MOST_TAPS:
@@ -128,7 +131,10 @@ class NeighbourPlan:
             return None
         shares = rows.outputs if by_rows else 1
         taken = best.instructions + shares * CHANNEL
-        return best if taken < channels_in_lanes(rows, columns) else None
+        other = channels_in_lanes(rows, columns)
+        if filters > 1:
+            other = filters_in_lanes(rows, columns, filters)
+        return best if taken < other else None
 
     @property
     def lines(self) -> list[Run]:
@@ -160,6 +166,15 @@ class NeighbourPlan:
         outputs = line.width * (OUTPUT + FIRST * (strip.width < LANES))
         read = len({place for place, _, _ in reads})
         return read * some + len(reads) * len(reaches) + outputs + BLOCK
+
+
+def filters_in_lanes(rows: Axis, columns: Axis, filters: int) -> float:
+    """The instructions of a filter if the filters of a channel are in lanes."""
+    taps = rows.kernel * columns.kernel
+    width = max(1, columns.outputs)
+    work = vector_block(filters, width).instructions(filters, width)
+    vectors = -(-filters // LANES)
+    return rows.outputs * (taps * work + width * vectors * OUTPUT) / filters
 
 
 def channels_in_lanes(rows: Axis, columns: Axis) -> float:

@@ -76,6 +76,8 @@ def test_which_layers_take_it() -> None:
     assert plan.instructions < 0.8 * channels_in_lanes(large, large)
     assert NeighbourPlan.of(small, small, by_rows=False, again=True) is None
     assert NeighbourPlan.of(large, large, by_rows=True, again=True) is None
+    assert NeighbourPlan.of(large, large, 2, by_rows=True, again=True) is not None
+    assert NeighbourPlan.of(large, large, 4, by_rows=True, again=True) is None
     assert NeighbourPlan.of(Axis(12, 5, 1, 2, 2), large, by_rows=False, again=True) is None
 
 

@@ -66,7 +66,9 @@ class FloatNeighboursKernel:
         if not np.isfinite(weights).all() or (bias is not None and has_negative_zero(bias)):
             return None
         by_rows = all(map(is_stored_by_rows, (op.input, out)))
-        return NeighbourPlan.of(*op.axes(), by_rows=by_rows, again=op.residual is None)
+        filters = len(weights) // op.group_count
+        again = op.residual is None
+        return NeighbourPlan.of(*op.axes(), filters, by_rows=by_rows, again=again)
 
     def build(self) -> None:
         """Build loops over channels and outputs; rows are outermost where they are in memory."""

@@ -83,10 +83,11 @@ IN_ROWS = ORDERS[:2]
 def neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Outputs in lanes for all layers that can have them."""
 
-    def dear(_rows: Axis, _columns: Axis) -> float:
+    def dear(_rows: Axis, _columns: Axis, _filters: int = 1) -> float:
         return inf
 
     monkeypatch.setattr(neighbour_plan, "channels_in_lanes", dear)
+    monkeypatch.setattr(neighbour_plan, "filters_in_lanes", dear)
 
 
 @pytest.mark.usefixtures("neighbours")
