@@ -221,7 +221,8 @@ def float_kernel(b: LoopBuilder, op: Weighted, out: SSAValue, options: LoopOptio
         return None
     weights, bias = constants
     if isinstance(op, Conv2dOp) and op.group_count == shape_of(op.input)[1]:
-        plan = FloatNeighboursKernel.plan_of(op, out, weights, bias)
+        fast = options.flash == "fast"
+        plan = FloatNeighboursKernel.plan_of(op, out, weights, bias) if fast else None
         if plan is not None:
             return lambda maps: FloatNeighboursKernel(b, op, maps, weights, bias, plan)
     if isinstance(op, Conv2dOp) and op.group_count == len(weights) == shape_of(op.input)[1]:

@@ -125,6 +125,15 @@ def test_residual_in_place() -> None:
 
 
 @pytest.mark.usefixtures("neighbours")
+@pytest.mark.parametrize(("options", "form"), [("", "fma_scalar"), ("flash=small", "fma")])
+def test_small_code(options: str, form: str) -> None:
+    """Strips that padding cuts have code of their own, so small code has channels in lanes."""
+    layer = FloatConv(Random(4), depthwise=True, orders=IN_ROWS, most=3)
+    loops = str(lowered(parse(layer.text()), Road("cortex-m55", options)))
+    assert f"mve.{form} " in loops
+
+
+@pytest.mark.usefixtures("neighbours")
 @pytest.mark.parametrize(("weight", "bias"), [(np.inf, 1.0), (np.nan, 1.0), (1.0, -0.0)])
 def test_no_products_with_padding(weight: float, bias: float) -> None:
     """Zero times these weights, or added to this bias, would not be what leaving it out is."""
