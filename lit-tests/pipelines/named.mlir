@@ -24,7 +24,7 @@
 // NAIVE:         npu.what = "npu.max_pool2d
 
 // LIST:       default: {{.+}}
-// LIST-NEXT:    npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm,npu-fuse-conv-relu-pool{overlap=line-buffer},
+// LIST-NEXT:    npu-split-conv-transpose,npu-fold-picks,npu-fuse-normalizations,npu-fold-batch-norm,npu-merge-layers,npu-fuse-conv-relu-pool{overlap=line-buffer},
 // LIST-SAME:    npu-overlay-maps,npu-assign-memories,npu-tile-slow-maps,npu-assign-sram-offsets{strategy=greedy},npu-turn-layers,npu-outline-layers,npu-share-functions{before-lowering=true},npu-lower-to-loops,npu-share-constants,npu-share-functions,npu-check-overlays
 // LIST:       unlu2020: {{.+}}
 // LIST-NEXT:    npu-fuse-conv-relu-pool{overlap=none}
