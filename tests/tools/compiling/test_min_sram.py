@@ -151,11 +151,12 @@ def test_pipeline_without_a_plan(small: Path, capsys: pytest.CaptureFixture[str]
 
 def split() -> ModelProto:
     """Two convolutions side by side, concatenated, and one behind them."""
-    weights = {"w": np.ones((16, 16, 1, 1), np.float32), "v": np.ones((16, 32, 1, 1), np.float32)}
+    square = np.ones((16, 16, 1, 1), np.float32)
+    weights = {"w": square, "u": 2 * square, "v": np.ones((16, 32, 1, 1), np.float32)}
     nodes = [
         helper.make_node("Conv", ["input", "w"], ["x"], "stem"),
         helper.make_node("Conv", ["x", "w"], ["a"], "left"),
-        helper.make_node("Conv", ["x", "w"], ["b"], "right"),
+        helper.make_node("Conv", ["x", "u"], ["b"], "right"),
         helper.make_node("Concat", ["a", "b"], ["ab"], "concat", axis=1),
         helper.make_node("Conv", ["ab", "v"], ["y"], "head"),
     ]

@@ -18,12 +18,12 @@ def branches() -> ModelProto:
     nodes = [
         helper.make_node("Conv", ["input", "w"], ["stem"], "stem"),
         helper.make_node("Conv", ["stem", "w"], ["left"], "left"),
-        helper.make_node("Conv", ["stem", "w"], ["right"], "right"),
+        helper.make_node("Conv", ["stem", "v"], ["right"], "right"),
         helper.make_node("Conv", ["right", "w"], ["more"], "more"),
         helper.make_node("Concat", ["left", "more"], ["both"], "join", axis=1),
         helper.make_node("Softmax", ["both"], ["end"], "last", axis=1),
     ]
-    return model_of(nodes, {"w": weight}, (1, 4, 8, 8), "end")
+    return model_of(nodes, {"w": weight, "v": 2 * weight}, (1, 4, 8, 8), "end")
 
 
 def graph(path: Path, target: str, **options: Any) -> GraphStop:
