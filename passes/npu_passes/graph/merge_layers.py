@@ -15,13 +15,10 @@ With one activation, the map is no longer needed behind it: the activation runs 
 part of the layer in front.
 
 Layers are alike if they are of the same kind and have the same operands and attributes; names do
-not count. They are merged in two cases, so that at no time more bytes are alive than before:
-
-- No other layer reads their operands, and the result is no larger than these. Constants do not
-  count, as they are there anyway.
-- The same layers read all of their results, as the addition of two average pools of one map.
-
-The pass acts on all ops without side effects and regions, also on those of other dialects.
+not count. They are merged if no other layer reads their operands, and if the result is no larger
+than these. So at no time more bytes are alive than before. Constants do not count, as they are
+there anyway. The pass acts on all ops without side effects and regions, also on those of other
+dialects.
 """
 
 from __future__ import annotations
@@ -80,12 +77,11 @@ def likeness(op: Operation) -> Hashable:
 
 def alike(op: Operation) -> list[Operation]:
     """The ops behind one whose results need not be computed again."""
-    maps, readers = read_maps(op), users_of(*op.results)
+    maps = read_maps(op)
     users = users_of(*maps)
     same = [each for each in users if can_be_replaced(each, op)]
-    if len(same) == len(users) - 1 and all(users_of(each) == users for each in maps):
-        return same
-    return [each for each in same if users_of(*each.results) == readers]
+    only = len(same) == len(users) - 1 and all(users_of(each) == users for each in maps)
+    return same if only else []
 
 
 def can_be_replaced(op: Operation, first: Operation) -> bool:
