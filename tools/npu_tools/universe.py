@@ -44,7 +44,6 @@ PASSES = {
         "npu_passes.lowering.estimate_instructions:EstimateInstructionsPass"
     ),
     "npu-fold-batch-norm": "npu_passes.graph.fold_batch_norm:FoldBatchNormPass",
-    "npu-merge-layers": "npu_passes.graph.merge_layers:MergeLayersPass",
     "npu-fold-picks": "npu_passes.graph.fold_picks:FoldPicksPass",
     "npu-fold-zero-points": "npu_passes.graph.fold_zero_points:FoldZeroPointsPass",
     "npu-fuse-activations": "npu_passes.graph.fuse_activations:FuseActivationsPass",
@@ -64,6 +63,7 @@ PASSES = {
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
     "npu-mark-work": "npu_passes.overlap.mark_work:MarkWorkPass",
     "npu-measure-zero-blocks": ("npu_passes.zero_blocks.measure_zero_blocks:MeasureZeroBlocksPass"),
+    "npu-merge-layers": "npu_passes.graph.merge_layers:MergeLayersPass",
     "npu-move-maps": "npu_passes.buffers.move_maps:MoveMapsPass",
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",
     "npu-outline-rows": "npu_passes.lowering.outline_rows:OutlineRowsPass",

@@ -11,7 +11,7 @@ An address is followed through views to the buffer below them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
@@ -85,14 +85,16 @@ class Reader:
     times: Mapping[IrBlock, float]
     layers: Mapping[Operation, int]
     constants: dict[int, str] = field(default_factory=dict[int, str])
-    _numbers: dict[object, int] = field(default_factory=dict[object, int])
+    _numbers: dict[SSAValue | CopyWordsOp, int] = field(
+        default_factory=dict[SSAValue | CopyWordsOp, int]
+    )
     _places: dict[SSAValue, tuple[SSAValue, Linear]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, Linear]]
     )
     _linear: dict[SSAValue, Linear] = field(default_factory=dict[SSAValue, Linear])
 
-    def number(self, value: SSAValue) -> int:
-        """The number of a value."""
+    def number(self, value: SSAValue | CopyWordsOp) -> int:
+        """The number of a value; that of a copy stands for the words it moves."""
         return self._numbers.setdefault(value, len(self._numbers))
 
     def numbers(self, values: Sequence[SSAValue]) -> tuple[int, ...]:
@@ -194,7 +196,8 @@ class Reader:
             if extent != 1:
                 at = at.plus(self.linear(index), (stride or 0) * width)
         writes = isinstance(op, memref.StoreOp)
-        return self.access(op.memref, at, width, op.value if writes else op.res, writes=writes)
+        value = self.number(op.value if writes else op.res)
+        return self.access(op.memref, at, width, value, writes=writes)
 
     def words(self, op: LoadWordOp | LoadPairOp | StoreWordOp | CopyWordsOp) -> Iterator[Step]:
         """An access to a word or two, which lie at elements from an index on.
@@ -206,11 +209,11 @@ class Reader:
             return
         at = Linear().plus(self.linear(op.index), element_bytes(memref_type(op.memref)))
         if isinstance(op, StoreWordOp):
-            yield self.access(op.memref, at, WORD_BYTES, op.value, writes=True)
+            yield self.access(op.memref, at, WORD_BYTES, self.number(op.value), writes=True)
             return
-        yield self.access(op.memref, at, op.WORDS * WORD_BYTES, op.results[0], writes=False)
+        first = self.number(op.results[0])
+        yield self.access(op.memref, at, op.WORDS * WORD_BYTES, first, writes=False)
         for second in op.results[1:]:
-            first = self.number(op.results[0])
             yield Compute(f"{op.name}.{second.type}", (first,), self.number(second))
 
     def copied_words(self, op: CopyWordsOp) -> Iterator[Step]:
@@ -218,15 +221,15 @@ class Reader:
         ends = ((op.source, op.first, False), (op.target, op.start, True))
         for buffer, index, writes in ends:
             at = Linear().plus(self.linear(index), element_bytes(memref_type(buffer)))
-            yield replace(
-                self.access(buffer, at, WORD_BYTES, buffer, writes=writes),
-                value=self._numbers.setdefault(op, len(self._numbers)),
-            )
+            yield self.access(buffer, at, WORD_BYTES, self.number(op), writes=writes)
 
     def access(
-        self, buffer: SSAValue, at: Linear, size: int, value: SSAValue, *, writes: bool
+        self, buffer: SSAValue, at: Linear, size: int, value: int, *, writes: bool
     ) -> Access:
-        """An access to `size` bytes at `at` bytes behind the start of a buffer or view."""
+        """An access to `size` bytes at `at` bytes behind the start of a buffer or view.
+
+        `value`: the number of what is loaded or stored.
+        """
         root, start = self.place(buffer)
         whole = start.plus(at)
         terms = sorted((self.number(each), factor) for each, factor in whole.factors.items())
@@ -236,7 +239,7 @@ class Reader:
             whole.constant,
             size,
             str(memref_type(buffer).element_type),
-            self.number(value),
+            value,
             writes,
         )
 
