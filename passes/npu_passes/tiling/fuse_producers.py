@@ -15,11 +15,12 @@ from xdsl.ir import Operation
 
 from npu_dialect.machine import Machine
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
-from npu_passes.tiling.finer_tiles import compute_cycles, cycles_of
+from npu_passes.tiling.finer_tiles import compute_cycles, cuts_of, cycles_of, ways
 from npu_passes.tiling.fused_producers import Producer, is_unchanged, producers_among
-from npu_passes.tiling.layer_spaces import COLUMNS, ROWS
+from npu_passes.tiling.layer_spaces import COLUMNS, IN, ROWS
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of
 from npu_passes.tiling.staged import StagedOp
+from npu_plans.tiles.operand_regions import Cut
 
 Fitting = Callable[[Operation, int], Staging | None]
 """The tiles of an op for so many free bytes; None if none fit."""
@@ -92,19 +93,25 @@ class Fusion:
 
     def with_depthwise(self, op: Operation, final: Operation) -> StagedOp | None:
         """A 1x1 convolution whose tiles a depthwise one computes; None if that is not worth it."""
-        old = self.staged[final]
-        stage = self.stage(final)
+        old, stage = self.staged[final], self.stage(final)
         kernels = tuple(stage.bytes(shape_of(value), value) for value in op.operands[1:-1])
+        new = self.whole_maps(stage, old.free - sum(kernels))
+        if new is None:
+            return None
+        changed = replace(old, staging=new, besides=(*kernels, tile_bytes(stage, new)))
+        return changed if self.is_better(changed, op) else None
+
+    def whole_maps(self, stage: Stage, free: int) -> Staging | None:
+        """Tiles of a 1x1 convolution with whole rows and columns; one more tile must fit."""
         new, tile = None, 0
         for _ in range(2):  # the second time, with room for the tile that the first one needs
-            new = self.fitting(final, old.free - sum(kernels) - tile)
+            new = self.fitting(stage.op, free - tile)
             if new is None or not has_whole_maps(new):
-                return None
-            tile = stage.bytes(new.cut.shape(0), final.operands[0])
-            if new.footprint + sum(kernels) + tile <= old.free:
-                changed = replace(old, staging=new, besides=(*kernels, tile))
-                return changed if self.is_better(changed, op) else None
-        return None
+                return channels_at_once(stage, self.machine, free)
+            tile = tile_bytes(stage, new)
+            if new.footprint + tile <= free:
+                return new
+        return channels_at_once(stage, self.machine, free)
 
     def is_better(self, changed: StagedOp, op: Operation) -> bool:
         """Whether a convolution moves fewer bytes in less time if another one runs on its tiles."""
@@ -143,6 +150,29 @@ def repeated(staging: Staging, index: int) -> Fraction:
     cut = staging.cut
     extents = (axis.extent for axis in cut.space.operands[index])
     return Fraction(cut.loads(index).elements, prod(extents))
+
+
+def channels_at_once(stage: Stage, machine: Machine, free: int) -> Staging | None:
+    """The fastest tiles of some input channels, if one more tile fits, too; None if none do.
+
+    None, too, if the machine does not say how long things take.
+    """
+    if not machine.dma_bytes_per_cycle:
+        return None
+    whole = Cut.of(stage.space, stage.space.whole)
+    cuts = (cut for cut in cuts_of(stage.space, None) if cut.order == (IN,))
+    most = stage.staging(whole, double=False).bytes
+    found = [
+        each
+        for each in ways(stage, cuts, free, most)
+        if each.footprint + tile_bytes(stage, each) <= free
+    ]
+    return min(found, key=lambda each: cycles_of(stage, each, machine), default=None)
+
+
+def tile_bytes(stage: Stage, staging: Staging) -> int:
+    """The bytes of a tile of the input."""
+    return stage.bytes(staging.cut.shape(0), stage.op.operands[0])
 
 
 def has_whole_maps(staging: Staging) -> bool:
