@@ -32,7 +32,7 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 GAIN = Fraction(199, 200)
 """Finer tiles are taken if they need less than this share of the time."""
 
-WEIGHT = Fraction(1, 3)
+WEIGHT = Fraction(8, 25)
 """The share of the time of bare bytes that counts again. Among tiles that take about as long, those
 are better that let most bytes run beside computing: the layers around them want the bus, too."""
 
