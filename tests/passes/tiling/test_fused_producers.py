@@ -128,6 +128,21 @@ def test_maps_between_do_not_leave_the_chip(kernel: int, in_place: bool, timed: 
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("sram_bytes", [3400, 3600, 3800])
+def test_channels_at_once_leave_room_for_what_is_computed(sram_bytes: int) -> None:
+    """Alone, the 1x1 convolution would have tiles of rows, which no depthwise one can compute."""
+    wanted = Layers(channels=16, rows=8, columns=8, out=8, kernel=1)
+    machine = replace(MACHINE, **TIMED, sram_bytes=sram_bytes)
+    apart = tiled(wanted, machine, "{producers=false}").staged[-1]
+    last = tiled(wanted, machine, "").staged[-1]
+    assert apart.staging is not None
+    assert last.staging is not None
+    assert apart.staging.cut.order[0] == "rows"
+    assert last.staging.cut.order == ("in",)
+    assert list(last.chains) == [0]
+    assert sum(last.buffers) <= last.free
+
+
 @pytest.mark.parametrize(("rate", "fused"), [(Fraction(1, 2), False), (Fraction(64), True)])
 def test_an_op_that_would_compute_too_often_keeps_its_loops(rate: Fraction, fused: bool) -> None:
     """The map is loaded several times; with slow memory the relu takes as long each time."""
