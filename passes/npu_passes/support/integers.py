@@ -167,6 +167,7 @@ class Scaling:
         self.sums = sums
         self.multipliers = [Multiplier.of(scale / (divisor or 1.0), bits) for scale in scales]
         self.scales = scales
+        self.held: dict[Index, SSAValue] = {}
         self.tables: tuple[SSAValue, ...]
         many = len(scales) > 1
         if many and self.fixed:
@@ -238,8 +239,15 @@ class Scaling:
         """The results for two integers minus the zero point, from 0 to 255: halves of a word."""
         return self.b.insert(dsp.ScaleBytesOp(*values, *map(self.scale, channels)), "word").result
 
+    def hold(self, channel: Index) -> None:
+        """Load the scale of a channel here, for all results of the channel that follow."""
+        if self.tables and not self.fixed:
+            self.held[channel] = self.b.load(self.tables[0], [channel], "scale")
+
     def scale(self, channel: Index) -> SSAValue:
         """The scale of a channel."""
+        if channel in self.held:
+            return self.held[channel]
         b = self.b
         return b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
 

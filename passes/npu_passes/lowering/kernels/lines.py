@@ -183,7 +183,13 @@ class LinesKernel:
         b.loop(0, count, one, hint="oy")
 
     def loaded(self, filter: Index) -> Taps:
-        """The bias and the weights of a filter; few of them stay in registers."""
+        """The bias and the weights of a filter; few of them stay in registers.
+
+        Its scale stays in a register for floats. Where each strip would load it anew, this gains
+        nothing.
+        """
+        if self.plan.strips == 1 and self.layer.epilogue.scaling is not None:
+            self.layer.epilogue.scaling.hold(filter)
         b, size = self.b, self.grid.rows.kernel * self.words
         taps = b.window(self.taps, [b.mul(filter, size)], [size], [0], "taps")
         (bias,) = self.layer.biases(filter, [0], folded=True)

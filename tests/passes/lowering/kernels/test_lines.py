@@ -73,6 +73,14 @@ def test_lines_give_the_bits_of_the_layer(shape: Shape) -> None:
 PLAIN = Shape((1, 4, 5, 6), 1, (3, 3), (1, 1), (1, 1, 1, 1), 1, False, 0, 2, False)
 
 
+@pytest.mark.parametrize(("strip", "loads"), [(5, 1), (2, 6)])
+def test_one_strip_loads_the_scale_of_a_channel_once(strip: int, loads: int) -> None:
+    """With more strips, each output of a group loads it."""
+    loops = str(lowered(on_buffers(replace(PLAIN, strip=strip))[1], DSP))
+    assert loops.count("memref.load %scales[%c]") == loads
+    assert loops.count("memref.load %scales") == loads
+
+
 @pytest.mark.parametrize("road", [BYTES, Road("cortex-m4", "flash=small")])
 def test_other_kernels_leave_the_working_memory_alone(road: Road) -> None:
     module, layers = on_buffers(PLAIN)
