@@ -23,14 +23,16 @@ def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
     """The loop structure of a convolution op."""
     rows, columns = op.axes()
     pool = None if op.pool is None else op.pool.axes(rows.outputs, columns.outputs)
+    filters, depth = shape_of(op.weight)[0] // op.group_count, shape_of(op.weight)[1]
     return plan(
         rows,
         columns,
         pool,
         pool_modes(op),
-        filters=shape_of(op.weight)[0] // op.group_count,
-        depth=shape_of(op.weight)[1],
+        filters=filters,
+        depth=depth,
         registers=options.registers,
         unroll=options.unroll,
         floats=op.zero_points is None,
+        wide=filters == depth == 1 and options.flash == "fast",
     )

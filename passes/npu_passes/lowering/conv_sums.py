@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.windows import Axis
 from npu_passes.lowering.epilogue import Operands
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder
@@ -17,11 +18,11 @@ from npu_plans.kernels.conv_plan import Block, ConvPlan
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Columns of the input: the first one, and how many.
+class Stretch:
+    """Rows or columns of the input: the first one, and how many.
 
-    `places`: where the first tap of each output lies, from the first column on. It may lie beside
-    the columns, on padding, if some taps are cut.
+    `places`: where the first tap of each output lies, from the first of them on. It may lie beside
+    them, on padding, if some taps are cut.
     """
 
     first: Index
@@ -33,6 +34,21 @@ class Columns:
         """Whether a tap at some place lies on padding."""
         return self.is_cut and isinstance(place, int) and not 0 <= place < self.extent
 
+    @staticmethod
+    def of(
+        b: LoopBuilder, axis: Axis, position: Index, places: Sequence[int], hint: str
+    ) -> Stretch:
+        """What outputs read from a position on, without padding if the position is known.
+
+        `places`: where the first tap of each output lies, from that of the first output on.
+        """
+        start, extent = window_start(b, axis, position, hint), places[-1] + axis.reach
+        if not isinstance(start, int) or (start >= 0 and start + extent <= axis.size):
+            return Stretch(start, extent, list(places), is_cut=False)
+        first = max(start, 0)
+        extent = max(0, min(start + extent, axis.size) - first)
+        return Stretch(first, extent, [start + each - first for each in places], is_cut=True)
+
 
 @dataclass(frozen=True)
 class Patch:
@@ -40,7 +56,7 @@ class Patch:
 
     window: SSAValue
     loaded: dict[tuple[int, int], SSAValue]
-    columns: Columns
+    columns: Stretch
 
 
 @dataclass(frozen=True)
@@ -110,15 +126,9 @@ class ConvSums:
         rows = [r * steps[0] * plan.rows.stride for r in range(block.rows)]
         return rows, [c * steps[1] * plan.columns.stride for c in range(block.columns)]
 
-    def columns_of(self, column: Index, block: Block) -> Columns:
+    def columns_of(self, column: Index, block: Block) -> Stretch:
         """The columns of the input that a block reads, without those that lie on padding."""
-        axis, places = self.plan.columns, self.first_taps(block)[1]
-        start, extent = window_start(self.b, axis, column, "ix"), places[-1] + axis.reach
-        if not isinstance(start, int) or (start >= 0 and start + extent <= axis.size):
-            return Columns(start, extent, places, is_cut=False)
-        first = max(start, 0)
-        extent = max(0, min(start + extent, axis.size) - first)
-        return Columns(first, extent, [start + each - first for each in places], is_cut=True)
+        return Stretch.of(self.b, self.plan.columns, column, self.first_taps(block)[1], "ix")
 
     def patch(
         self,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
@@ -23,6 +24,7 @@ from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.gathered import Gather
 from npu_passes.lowering.pool_window import PoolWindow
 from npu_passes.lowering.scattered import Scatter
+from npu_passes.lowering.strips import StripSums, strips_of, walk_strips
 from npu_passes.support.common import (
     LoopOptions,
     is_stored_by_rows,
@@ -35,6 +37,7 @@ from npu_passes.support.common import (
 from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Block, ConvPlan, Ends
+from npu_plans.kernels.strip_plan import Strips
 
 Sink: TypeAlias = Callable[[BlockOrigin, int, Index, Index, SSAValue], None]
 """Takes the value of a filter of a block at a row and column."""
@@ -53,6 +56,11 @@ class ConvLowering:
     window: PoolWindow
     has_edges: bool
     """Whether rows above and below the interior have blocks of their own, which is more code."""
+    strips: Strips | None
+    """The rows that are computed together; None if each is computed by itself.
+
+    Maps that are stored row by row have none: an output may follow its input by one row there.
+    """
 
     def build(self) -> None:
         """Build loops over images and groups, and inside them over filters and outputs.
@@ -169,6 +177,9 @@ class ConvLowering:
     def one_block_of_filters(self, place: BlockOrigin) -> None:
         """Compute all outputs for one block of filters."""
         biases = self.biases(place)
+        if self.strips is not None:
+            walk_strips(self.b, self.strips, partial(self.strip, place, biases))
+            return
         if self.plan.mode == "scatter":
             self.scatter.clear(place)
         block, point = self.visits()
@@ -282,6 +293,17 @@ class ConvLowering:
             filter, offset = divmod(index, width)
             sink(place, filter, row, self.b.add(column, offset), value)
 
+    def strip(self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, count: int) -> None:
+        """Compute `count` rows of one filter's outputs from `row` on."""
+        block = Block(1, count, self.plan.columns.outputs)
+        rows = [self.b.add(row, r) for r in range(count)]
+        starts = [
+            start for each in rows for start in self.starts(place, biases, each, 0, block.columns)
+        ]
+        values = StripSums(self.sums)(place, starts, row, block)
+        for (each, column), value in zip(product(rows, range(block.columns)), values, strict=True):
+            self.put(place, 0, each, column, value)
+
     def plain_point(
         self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, column: Index
     ) -> None:
@@ -305,4 +327,5 @@ def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptio
     sums = ConvSums(b, op, plan, Operands(b, op))
     epilogue = Epilogue(b, op, out)
     window = PoolWindow(b, op, plan, epilogue)
-    ConvLowering(b, op, out, plan, sums, epilogue, window, options.flash == "fast").build()
+    has_edges, strips = options.flash == "fast", strips_of(op, plan, options)
+    ConvLowering(b, op, out, plan, sums, epilogue, window, has_edges, strips).build()

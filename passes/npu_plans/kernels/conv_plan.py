@@ -166,17 +166,28 @@ def choose_block(
 MOST_COLUMNS = 6
 MOST_FILTERS = 6
 """The most columns and filters of a register block of several filters."""
+WIDE_COLUMNS = 12
+"""The most columns of a wide register block."""
+WIDE_ROW = 17
+"""The fewest columns of a row of wide blocks.
+
+Wide blocks leave a C compiler no registers for weights, so a row must have several of them.
+"""
 SPARE = 2
 """Registers that a register block of several filters leaves free."""
 
 
-def widest_block(filters: int, span_columns: Span, kernel: int, registers: int) -> Block | None:
+def widest_block(
+    filters: int, span_columns: Span, kernel: int, registers: int, *, wide: bool = False
+) -> Block | None:
     """The register block of several filters that takes the fewest loads and products for a row.
 
     Its sums, the inputs of a row of `kernel` taps, and a weight must fit into the `registers`. What
-    is left of a row is a block of fewer columns. None if no block of several filters fits.
+    is left of a row is a block of fewer columns. None if no block of several filters fits. `wide`:
+    whether a block of a row of WIDE_ROW columns may have WIDE_COLUMNS.
     """
     width = span_columns.high - span_columns.low
+    most = WIDE_COLUMNS if wide and width >= WIDE_ROW else MOST_COLUMNS
 
     def row(block: Block) -> float:
         whole, rest = divmod(width, block.columns)
@@ -186,7 +197,7 @@ def widest_block(filters: int, span_columns: Span, kernel: int, registers: int) 
     blocks = [
         Block(each, 1, columns)
         for each in range(1, MOST_FILTERS + 1)
-        for columns in range(1, min(width, MOST_COLUMNS) + 1)
+        for columns in range(1, min(width, most) + 1)
         if filters % each == 0 and each * columns + columns + kernel - 1 + 1 <= registers - SPARE
     ]
     return min(blocks, key=lambda block: (row(block), block.sums), default=None)
@@ -292,12 +303,14 @@ def plan(
     registers: int,
     unroll: int,
     floats: bool = False,
+    wide: bool = False,
 ) -> ConvPlan:
     """The loop structure of a convolution with `filters` filters of `depth` channels in a group.
 
     `modes`: the possible ways to compute the pooling, best first; `registers`: floating-point
     registers, 0 without an FPU; `unroll`: the most multiply-accumulates of straight-line code;
-    `floats`: whether sums are in floating-point registers.
+    `floats`: whether sums are in floating-point registers; `wide`: whether register blocks may be
+    wide, which is more code.
     """
     mode = choose_mode(modes, (pool[0].kernel, pool[1].kernel) if pool else None, registers)
     gathers = mode == "gather" and pool is not None
@@ -316,7 +329,7 @@ def plan(
         block = window_block(filters, window, kernel, registers, unroll) or block
     elif floats and not gathers:
         width = Span(0, span_columns.total, span_columns.total)
-        block = widest_block(filters, width, columns.kernel, registers) or block
+        block = widest_block(filters, width, columns.kernel, registers, wide=wide) or block
     lines = choose_unroll(kernel, block.sums, unroll)
     channels = 1
     if floats and lines.rows and block.sums > 1:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
-from xdsl.dialects.memref import MemRef
+from xdsl.dialects.memref import LoadOp, MemRef
 from xdsl.parser import Parser
 
 from helpers.layers_text import (
@@ -113,6 +113,41 @@ def test_filters_share_inputs_at_the_border(kind: str, pads: int, size: int) -> 
     expected = run(module.clone(), layer, 7)
     LowerToLoopsPass(registers=32, unroll=256).apply(ctx, module)
     np.testing.assert_allclose(run(module, layer, 7), expected, rtol=1e-5, atol=1e-5)
+
+
+STRIPS = {
+    "one strip": ((3, 3), "pads [1, 1, 1, 1]", (3, 3), 9 + 9),
+    "one strip, by two": ((6, 6), "strides [2, 2] pads [0, 0, 1, 1]", (3, 3), 36 + 9),
+    "three strips": ((6, 6), "pads [1, 1, 1, 1]", (6, 6), 18 + 24 + 18 + 3 * 9),
+    "a loop over strips": ((25, 5), "pads [1, 1, 1, 1]", (25, 5), 10 + 20 + 15 + 6 + 2 * 9),
+    "no padding": ((13, 6), "", (11, 4), 30 + 24 + 2 * 9),
+    "dilated": ((9, 6), "pads [2, 2, 2, 2] dilations [2, 2]", (9, 6), None),
+}
+"""The rows and columns of a map, what a depthwise convolution is like, those of its output, and the
+loads of inputs and weights that its strips with code of their own take."""
+
+
+@pytest.mark.parametrize("rest", ["", " then relu", " then add residual first then relu"])
+@pytest.mark.parametrize("name", STRIPS)
+def test_strips_of_rows(name: str, rest: str) -> None:
+    """A strip loads each element of its input once; products and their order stay the same."""
+    size, clauses, outputs, loads = STRIPS[name]
+    output = (2, 3, *outputs)
+    inputs: list[tuple[int, ...]] = [(2, 3, *size), (3, 1, 3, 3), (3,)]
+    inputs += [output] if "residual" in rest else []
+    layer = layer_text("npu.conv2d", f"{clauses} groups 3{rest}", inputs, output)
+    ctx = context()
+    strips = Parser(ctx, layer.text).parse_module()
+    blocks = strips.clone()
+    LowerToLoopsPass(registers=32, flash="small").apply(ctx, blocks)
+    LowerToLoopsPass(registers=32, flash="fast").apply(ctx, strips)
+    np.testing.assert_array_equal(run(strips, layer, 7), run(blocks, layer, 7))
+    found, small = (
+        sum(isinstance(op, LoadOp) for op in module.walk()) - 1  # without the bias
+        for module in (strips, blocks)
+    )
+    assert small != found
+    assert rest.startswith(" then add") or loads in (None, found)
 
 
 def test_a_wrong_kernel_is_noticed() -> None:

@@ -111,6 +111,14 @@ def test_the_widest_block_leaves_no_short_rest() -> None:
     assert widest_block(8, Span(0, 8, 8), 3, 4) is None
 
 
+def test_wide_blocks_are_for_long_rows() -> None:
+    """Rows of up to 16 columns take blocks of up to six."""
+    assert widest_block(1, Span(0, 24, 24), 3, 32, wide=True) == Block(1, 1, 12)
+    assert widest_block(1, Span(0, 17, 17), 3, 32, wide=True) == Block(1, 1, 9)
+    assert widest_block(1, Span(0, 16, 16), 3, 32, wide=True) == Block(1, 1, 6)
+    assert widest_block(1, Span(0, 24, 24), 3, 32) == Block(1, 1, 6)
+
+
 @settings(max_examples=200)
 @given(AXES, st.integers(1, 6), st.integers(1, 6))
 def test_blocks_at_the_ends_hold_the_border(axis: Axis, width: int, filters: int) -> None:
