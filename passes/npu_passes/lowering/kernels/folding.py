@@ -48,15 +48,19 @@ class Folding:
         column: Index,
         lanes: Sequence[int],
     ) -> None:
-        """Fold in the sums of one output, those of filters `filter + lane`."""
+        """Fold in the sums of one output, those of filters `filter + lane`.
+
+        Its channels have one view, so a C compiler steps one pointer for all of them.
+        """
         b, (rows, columns) = self.b, self.axes
         channels = [b.add(filter, lane) for lane in lanes]
         values = [self.epilogue(*each) for each in zip(sums, channels, strict=True)]
 
         def fold(py: Index, px: Index) -> tuple[()]:
-            for value, channel in zip(values, channels, strict=True):
-                at = (0, channel, py, px)
-                store(b, b.maxf(value, load(b, self.out, at, "best"), "best"), self.out, at)
+            sizes = (1, max(lanes) + 1, 1, 1)
+            view = b.window(self.out, (0, filter, py, px), sizes, [1], "outputs")
+            for value, lane in zip(values, lanes, strict=True):
+                store(b, b.maxf(value, load(b, view, [lane], "best"), "best"), view, [lane])
             return ()
 
         def one_row(py: Index) -> tuple[()]:
