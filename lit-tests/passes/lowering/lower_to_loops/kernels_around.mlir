@@ -33,22 +33,22 @@ func.func @groups(%x : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, 
 
 // -----
 
-// Windows that overlap: the output starts with the least number, and each output raises it. Its
-// channels have one view.
+// Windows that overlap: the output starts with the least number, and each output raises it. In a
+// loop over filters, its channels have one view.
 // CHECK-LABEL: func.func @overlap
 // CHECK: memref.store %{{.+}}, %y[
 // CHECK: dsp.smlad
 // CHECK: scf.for %py
 // CHECK: scf.for %px
-// CHECK: [[VIEW:%.+]] = memref.subview %y[0, 0, %py{{[_0-9]*}}, %px{{[_0-9]*}}] [1, 4, 1, 1]
+// CHECK: [[VIEW:%.+]] = memref.subview %y[0, %oc{{[_0-9]*}}, %py{{[_0-9]*}}, %px{{[_0-9]*}}] [1, 4, 1, 1]
 // CHECK: memref.load [[VIEW]][%c0]
 // CHECK: memref.store %{{.+}}, [[VIEW]][%c0]
 // CHECK: memref.load [[VIEW]][%c1]
 // CHECK: memref.store %{{.+}}, [[VIEW]][%c1]
 // CHECK: func.return
-"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x4x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<4x4x1x1xi8>, constant}> : () -> ()
-func.func @overlap(%x : memref<1x4x7x7xi8, strided<[196, 1, 28, 4]>, #npu.sram>, %y : memref<1x4x3x3xi8, #npu.sram>) {
-  %w = memref.get_global @w : memref<4x4x1x1xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<1x4x7x7xi8, strided<[196, 1, 28, 4]>, #npu.sram>, memref<4x4x1x1xi8, #npu.flash>) outs(%y : memref<1x4x3x3xi8, #npu.sram>) zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float then max_pool [3, 3] by [2, 2] overlap accumulate
+"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<8x4x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<8x4x1x1xi8>, constant}> : () -> ()
+func.func @overlap(%x : memref<1x4x7x7xi8, strided<[196, 1, 28, 4]>, #npu.sram>, %y : memref<1x8x3x3xi8, #npu.sram>) {
+  %w = memref.get_global @w : memref<8x4x1x1xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x7x7xi8, strided<[196, 1, 28, 4]>, #npu.sram>, memref<8x4x1x1xi8, #npu.flash>) outs(%y : memref<1x8x3x3xi8, #npu.sram>) zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float then max_pool [3, 3] by [2, 2] overlap accumulate
   func.return
 }

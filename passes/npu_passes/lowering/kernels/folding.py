@@ -50,17 +50,21 @@ class Folding:
     ) -> None:
         """Fold in the sums of one output, those of filters `filter + lane`.
 
-        Its channels have one view, so a C compiler steps one pointer for all of them.
+        In a loop over filters, its channels have one view, so a C compiler steps one pointer for
+        all of them. Channels that are constants share a pointer anyway.
         """
         b, (rows, columns) = self.b, self.axes
         channels = [b.add(filter, lane) for lane in lanes]
         values = [self.epilogue(*each) for each in zip(sums, channels, strict=True)]
 
         def fold(py: Index, px: Index) -> tuple[()]:
-            sizes = (1, max(lanes) + 1, 1, 1)
-            view = b.window(self.out, (0, filter, py, px), sizes, [1], "outputs")
-            for value, lane in zip(values, lanes, strict=True):
-                store(b, b.maxf(value, load(b, view, [lane], "best"), "best"), view, [lane])
+            memory, places = self.out, [(0, channel, py, px) for channel in channels]
+            if not isinstance(filter, int):
+                sizes = (1, max(lanes) + 1, 1, 1)
+                memory = b.window(self.out, (0, filter, py, px), sizes, [1], "outputs")
+                places = [(lane,) for lane in lanes]
+            for value, at in zip(values, places, strict=True):
+                store(b, b.maxf(value, load(b, memory, at, "best"), "best"), memory, at)
             return ()
 
         def one_row(py: Index) -> tuple[()]:
