@@ -24,11 +24,12 @@ from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.gathered import Gather
 from npu_passes.lowering.pool_window import PoolWindow
 from npu_passes.lowering.scattered import Scatter
-from npu_passes.lowering.strips import StripSums, strips_of, walk_strips
+from npu_passes.lowering.strips import StripSums, strips_of
 from npu_passes.support.common import (
     LoopOptions,
     is_stored_by_rows,
     walk,
+    walk_ends,
     walk_inner,
     walk_points,
     walk_row,
@@ -178,7 +179,8 @@ class ConvLowering:
         """Compute all outputs for one block of filters."""
         biases = self.biases(place)
         if self.strips is not None:
-            walk_strips(self.b, self.strips, partial(self.strip, place, biases))
+            span, height, ends = self.strips.span, self.strips.height, self.strips.ends
+            walk_ends(self.b, span, height, partial(self.strip, place, biases), ends, "oy")
             return
         if self.plan.mode == "scatter":
             self.scatter.clear(place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
@@ -12,8 +12,8 @@ from xdsl.ir import SSAValue
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Stretch
-from npu_passes.support.common import LoopOptions, walk_blocks
-from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_passes.support.common import LoopOptions
+from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.conv_plan import Block, ConvPlan
 from npu_plans.kernels.strip_plan import Strips, plan_strips
 
@@ -33,16 +33,6 @@ def strips_of(op: Conv2dOp, plan: ConvPlan, options: LoopOptions) -> Strips | No
     if options.flash != "fast":
         return None
     return plan_strips(plan.rows, plan.columns, options.registers, options.unroll)
-
-
-def walk_strips(b: LoopBuilder, strips: Strips, visit: Callable[[Index, int], None]) -> None:
-    """Visit all strips of a map; `visit` gets the first row of a strip, and how many it has."""
-    low, high = strips.ends.middle(strips.span)
-    for row, count in strips.ends.blocks(0, strips.ends.left):
-        visit(row, count)
-    walk_blocks(b, low, high, strips.height, 0, lambda _, row, count: visit(row, count))
-    for row, count in strips.ends.blocks(high, strips.ends.right):
-        visit(row, count)
 
 
 @dataclass(frozen=True)

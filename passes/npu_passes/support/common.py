@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Literal
 
@@ -94,6 +95,9 @@ def activate(b: LoopBuilder, value: SSAValue, activation: ActivationAttr | None)
 Visit = Callable[[Index, Index, int], None]
 """Visits some outputs of a row: the row, the first column, the number of columns."""
 
+VisitBlock = Callable[[Index, int], None]
+"""Visits some outputs along an axis: the first one, and how many."""
+
 
 def walk(
     b: LoopBuilder,
@@ -172,28 +176,40 @@ def walk_inner(
     """Visit a row of outputs that crosses the interior; see `walk`."""
     if ends is None:
         walk_points(b, 0, columns.low, row, point)
-        walk_blocks(b, columns.low, columns.high, width, row, block)
+        walk_blocks(b, columns.low, columns.high, width, partial(block, row))
         walk_points(b, columns.high, columns.total, row, point)
-        return
-    low, high = ends.middle(columns)
-    for column, count in ends.blocks(0, ends.left):
-        block(row, column, count)
-    walk_blocks(b, low, high, width, row, block)
-    for column, count in ends.blocks(high, ends.right):
-        block(row, column, count)
+    else:
+        walk_ends(b, columns, width, partial(block, row), ends)
 
 
-def walk_blocks(b: LoopBuilder, low: int, high: int, width: int, row: Index, block: Visit) -> None:
-    """Visit the outputs of a row from column `low` up to `high` in blocks of `width` columns."""
+def walk_ends(
+    b: LoopBuilder, outputs: Span, width: int, block: VisitBlock, ends: Ends, hint: str = "ox"
+) -> None:
+    """Visit the outputs along an axis: the blocks at both ends, and between them blocks of `width`.
+
+    Where the blocks at the ends begin is known.
+    """
+    low, high = ends.middle(outputs)
+    for first, count in ends.blocks(0, ends.left):
+        block(first, count)
+    walk_blocks(b, low, high, width, block, hint)
+    for first, count in ends.blocks(high, ends.right):
+        block(first, count)
+
+
+def walk_blocks(
+    b: LoopBuilder, low: int, high: int, width: int, block: VisitBlock, hint: str = "ox"
+) -> None:
+    """Visit the outputs along an axis from `low` up to `high` in blocks of `width`."""
     even = (high - low) // width * width
 
-    def body(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
-        block(row, column, width)
+    def body(first: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        block(first, width)
         return ()
 
-    b.loop(low, low + even, body, step=width, hint="ox")
+    b.loop(low, low + even, body, step=width, hint=hint)
     if low + even < high:
-        block(row, low + even, high - low - even)
+        block(low + even, high - low - even)
 
 
 def walk_points(

@@ -107,7 +107,7 @@ class Fusion:
         for _ in range(2):  # the second time, with room for the tile that the first one needs
             new = self.fitting(stage.op, free - tile)
             if new is None or not has_whole_maps(new):
-                return channels_at_once(stage, self.machine, free)
+                break
             tile = tile_bytes(stage, new)
             if new.footprint + tile <= free:
                 return new

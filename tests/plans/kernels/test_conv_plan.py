@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.axes import AXES
 from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import (
     MOST_ENDS,
@@ -26,16 +27,6 @@ from npu_plans.kernels.conv_plan import (
     widest_block,
     window_block,
 )
-
-AXES = st.builds(
-    Axis,
-    st.integers(1, 12),
-    st.integers(1, 4),
-    st.integers(1, 3),
-    st.integers(0, 4),
-    st.integers(0, 4),
-    st.integers(1, 3),
-).filter(lambda axis: axis.outputs > 0)
 
 
 def all_taps_inside(axis: Axis, position: int) -> bool:

@@ -6,18 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.axes import AXES
 from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import SPARE
 from npu_plans.kernels.strip_plan import Strips, plan_strips
-
-AXES = st.builds(
-    Axis,
-    st.integers(1, 12),
-    st.integers(1, 4),
-    st.integers(1, 3),
-    st.integers(0, 4),
-    st.integers(0, 4),
-).filter(lambda axis: axis.outputs > 0)
 
 
 @settings(max_examples=200)
