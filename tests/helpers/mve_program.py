@@ -132,6 +132,8 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
     ("f32", "mve.load %t7[%zero] : THIRD -> VECTOR", apart(7)),
     ("f32", "mve.load %t8[%zero] first 3 : THIRD -> VECTOR", apart(8, 3)),
     ("i32", "mve.load %t5[%zero] : THIRD -> VECTOR", apart(5)),
+    ("f32", "mve.load %t7[%zero] addressed : THIRD -> VECTOR", apart(7)),
+    ("i32", "mve.load %t5[%zero] addressed : THIRD -> VECTOR", apart(5)),
 ]
 """For each op on the operands of one iteration: its lanes, its text, and what it computes."""
 

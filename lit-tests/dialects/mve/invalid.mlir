@@ -40,6 +40,22 @@ func.func @f(%m: memref<15xi8>, %i: index) {
 
 // -----
 
+func.func @f(%m: memref<64xf32>, %i: index) {
+  %x = mve.load %m[%i] addressed : memref<64xf32> -> vector<4xf32>
+  func.return
+}
+// CHECK: expected all lanes, and gaps between them, for addresses
+
+// -----
+
+func.func @f(%m: memref<64xf32, strided<[2]>>, %i: index) {
+  %x = mve.load %m[%i] first 3 addressed : memref<64xf32, strided<[2]>> -> vector<4xf32>
+  func.return
+}
+// CHECK: expected all lanes, and gaps between them, for addresses
+
+// -----
+
 func.func @f(%m: memref<64xi8>, %i: index) {
   %x = mve.load %m[%i] first 5 : memref<64xi8> -> vector<4xi32>
   func.return

@@ -40,6 +40,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   %most = mve.maximum %k, %ks : vector<4xf32>
   // CHECK-NEXT: %apart = mve.load %w[%i] : memref<9xf32, strided<[3]>> -> vector<4xf32>
   %apart = mve.load %w[%i] : memref<9xf32, strided<[3]>> -> vector<4xf32>
+  // CHECK-NEXT: %addressed = mve.load %w[%i] addressed : memref<9xf32, strided<[3]>> -> vector<4xf32>
+  // GENERIC: %addressed = "mve.load"(%w, %i) <{addressed}> : (memref<9xf32, strided<[3]>>, index) -> vector<4xf32>
+  %addressed = mve.load %w[%i] addressed : memref<9xf32, strided<[3]>> -> vector<4xf32>
   // CHECK-NEXT: %above = mve.max %apart, %most : vector<4xf32>
   %above = mve.max %apart, %most : vector<4xf32>
   // CHECK-NEXT: mve.store %above, %w[%i] first 2 : vector<4xf32>, memref<9xf32, strided<[3]>>

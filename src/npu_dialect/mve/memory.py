@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     Signedness,
+    UnitAttr,
     VectorType,
     f32,
     i32,
@@ -118,31 +119,53 @@ class LoadOp(AccessOp):
 
     Elements narrower than the lanes are extended, with their sign unless they are ui8. With
     `first`, only so many elements are read, and the other lanes are zero. Words may have gaps
-    between them; the distances are then a vector, too.
+    between them; the distances are then a vector, too. With `addressed`, the vector has the four
+    addresses instead. Then loads whose constant indices differ by less than 255 share it, and none
+    of them needs an addition.
 
     ```mlir
     %x = mve.load %image[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
     %y = mve.load %image[%i] first 3 : memref<64xi8, #npu.sram> -> vector<4xi32>
     %z = mve.load %pixel[%i] : memref<4xf32, strided<[49]>, #npu.sram> -> vector<4xf32>
+    %a = mve.load %line[%i] addressed : memref<4xf32, strided<[2]>, #npu.sram> -> vector<4xf32>
     ```
     """
 
     name = "mve.load"
 
+    addressed = opt_prop_def(UnitAttr)
     result = result_def(VectorType)
 
     traits = traits_def(MemoryReadEffect())
 
     assembly_format = (
-        "$memref `[` $index `]` (`first` $first^)? attr-dict `:` type($memref) `->` type($result)"
+        "$memref `[` $index `]` (`first` $first^)? (`addressed` $addressed^)? attr-dict "
+        "`:` type($memref) `->` type($result)"
     )
 
     def __init__(
-        self, memref: SSAValue, index: SSAValue, type_: Attribute, first: int | None = None
+        self,
+        memref: SSAValue,
+        index: SSAValue,
+        type_: Attribute,
+        first: int | None = None,
+        *,
+        addressed: bool = False,
     ) -> None:
         super().__init__(
-            operands=[memref, index], result_types=[type_], properties={"first": first_of(first)}
+            operands=[memref, index],
+            result_types=[type_],
+            properties={
+                "first": first_of(first),
+                "addressed": UnitAttr() if addressed else None,
+            },
         )
+
+    def verify_(self) -> None:
+        """As any access; only all of four words with gaps are loaded from addresses."""
+        super().verify_()
+        if self.addressed is not None and (self.step == 1 or self.first is not None):
+            raise VerifyException("expected all lanes, and gaps between them, for addresses")
 
     @property
     def vector(self) -> SSAValue[Attribute]:

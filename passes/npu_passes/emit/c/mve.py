@@ -15,14 +15,15 @@ from npu_dialect import mve
 from npu_passes.emit.c.body import Body
 from npu_passes.emit.c.dsp import address
 from npu_passes.emit.c.expr import Expr, Linear, call, scaled
-from npu_passes.emit.c.mve_access import OFFSETS, load, store, widens
+from npu_passes.emit.c.mve_access import gathers, load, offsets_of, store, widens
 from npu_passes.emit.c.mve_helpers import use
 from npu_passes.emit.c.mve_places import GATHER_BYTES, gather, scatter
 
 
 def print_load_vector(body: Body, op: mve.LoadOp) -> None:
     """Print the load of a vector into a constant, or into a variable that a loop carries."""
-    place = near(body, op) if widens(op) else (address(body, op), *step_of(op))
+    at, *offset = near(body, op) if widens(op) or gathers(op) else (address(body, op),)
+    place = at, *step_of(op), *offset
     expr = call(use(body.unit, *load(op)), *place)
     if op.result in body.variables.owner:
         body.define(op.result, expr)
@@ -43,8 +44,8 @@ def near(body: Body, op: mve.LoadOp) -> tuple[Expr, Expr]:
     Loads at constant distances so share pointers.
     """
     found, pointer = address(body, op), body.pointers[op.memref]
-    index = scaled(body.use(op.index), 1).plus(Linear((), pointer.start))
-    offset = index.constant % OFFSETS
+    index = scaled(body.use(op.index), op.step).plus(Linear((), pointer.start))
+    offset = index.constant % offsets_of(op)
     text, _ = index.plus(Linear((), -offset)).render()
     at = Expr(f"&{pointer.name}[{text}]", memory=found.memory, reads=found.reads)
     return at, Expr(str(offset))

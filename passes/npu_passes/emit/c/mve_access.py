@@ -24,6 +24,7 @@ def access_of(op: mve.LoadOp | mve.StoreOp) -> tuple[str, str, str, Attribute]:
     vector: Attribute = op.vector.type
     end = "" if op.step == 1 else "_apart"
     end += "" if op.first is None else f"_first{op.count}"
+    end += "_addressed" if isinstance(op, mve.LoadOp) and gathers(op) else ""
     name = f"{op.name.removeprefix('mve.')}_{name_of(vector)}_{ctype.name.removesuffix('_t')}{end}"
     return name, ctype.name, {1: "b", 2: "h", 4: "w"}[ctype.bytes], vector
 
@@ -35,12 +36,24 @@ def predicate(vector: Attribute, count: int) -> str:
 
 OFFSETS = 128
 """The bytes that the instruction of a load adds to its pointer are fewer than these."""
+FARTHEST = 127
+"""The most words that the instruction of a load adds to four addresses, or takes from them."""
 
 
 def widens(op: mve.LoadOp) -> bool:
     """Whether a load extends all of its elements; its function gets an offset then."""
     narrow = element_bytes(memref_of(op.memref)) < VECTOR_BYTES // op.lanes
     return narrow and op.first is None and element_bytes(memref_of(op.memref)) == 1
+
+
+def gathers(op: mve.LoadOp) -> bool:
+    """Whether a load gathers four words with gaps; its function gets an offset then."""
+    return op.addressed is not None
+
+
+def offsets_of(op: mve.LoadOp) -> int:
+    """How many elements the instruction of a load reaches from one pointer; 1 without an offset."""
+    return OFFSETS if widens(op) else 2 * FARTHEST + 1 if gathers(op) else 1
 
 
 def with_offset(letter: str, vector: Attribute, source: str, arm: str) -> str:
@@ -56,6 +69,27 @@ if (__builtin_constant_p(offset)) {{
     {VECTOR_TYPES[vector].name} r;
     __asm__("vldr{letter}.{source} %q0, [%1, %2]"
             : "=w"(r) : "l"(at), "i"(offset), "m"(*(const struct near *)at));
+    return r;
+}}
+#endif
+at += offset;
+{arm}"""
+
+
+def gathered(vector: Attribute, arm: str) -> str:
+    """The body of a load of words with gaps, at an offset from a pointer.
+
+    GCC believes that the intrinsic for addresses and an offset reads no memory. So it gets the
+    assembly, which names what it may read. The addresses are those in the middle of the offsets.
+    """
+    lane = lane_of(vector)
+    return f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+if (__builtin_constant_p(offset)) {{
+    const uint32x4_t near = vaddq_n_u32(places * 4, (uint32_t)at + {4 * FARTHEST});
+    {VECTOR_TYPES[vector].name} r;
+    __asm__("vldrw.u32 %q0, [%q1, %2]" : "=&w"(r)
+            : "w"(near), "i"(4 * offset - {4 * FARTHEST}), "m"(*({lane} (*)[])(uintptr_t)at));
     return r;
 }}
 #endif
@@ -81,6 +115,9 @@ def load(op: mve.LoadOp) -> tuple[str, Helper]:
     if op.step != 1:
         arm = f"{PLACES}return vldrwq_gather_shifted_offset_{masked}{lane}(at, places{mask});"
         value, head, behind = "at[i * step]", f"{head}, int step", f", {APART}{behind}"
+    if gathers(op):
+        arm = f"{PLACES}{gathered(vector, arm.removeprefix(PLACES))}"
+        value, head = "at[offset + i * step]", f"{head}, int offset"
     if op.first is not None:
         value = f"i < {op.count} ? {value} : 0"
     return name, Helper(
