@@ -46,6 +46,8 @@ WINDOW = 8
 """The most columns of a pooling window in straight-line code."""
 FEWEST = 2
 """The fewest filters of a group for which the kernel is used. Fewer leave most lanes idle."""
+NEAR = 32
+"""Vectors of weights that loads reach from one pointer: the most in an iteration over channels."""
 TOGETHER = 2
 """The most vectors of weights that are in registers at once."""
 
@@ -292,7 +294,8 @@ class LanesOfFilters:
     def straight(self, block: Block, taps: Index, starts: Sums) -> Sums:
         """Add the products of all channels, some of them in one iteration of a loop."""
         b, size = self.b, self.size * block.vectors * LANES
-        count = min(self.depth, STRAIGHT // self.size)
+        near = max(1, NEAR // (self.size * block.vectors))
+        count = min(self.depth, STRAIGHT // self.size, near)
         whole = self.depth // count * count
 
         def some(i: Index, sums: Sums, count: int = count) -> Sums:
