@@ -57,6 +57,8 @@ class FloatConv:
     """The most taps along an axis."""
     filters: int = 1
     """Filters of each channel of a depthwise convolution."""
+    inside: bool = False
+    """Whether there is no padding, one group, and no pool or one with small windows; wide rows."""
     name: str = "f"
     inputs: list[Array] = field(default_factory=list[Array])
     constants: dict[str, Array] = field(default_factory=dict[str, Array])
@@ -75,14 +77,17 @@ class FloatConv:
         dilation, stride = random.choice((1, 1, 1, 2)), random.choice((1, 1, 2, 3))
         reach = (kernel - 1) * dilation + 1
         before, after = (random.choice((0, min(1, reach - 1), reach // 2)) for _ in range(2))
+        if self.inside:
+            before, after = 0, 0
         size = max(1, reach - before - after) + random.randint(0, 9)
+        size += random.randint(0, 20) * self.inside
         return size, stride, before, after, dilation, (size + before + after - reach) // stride + 1
 
     def pool(self, rows: int, columns: int) -> tuple[str, int, int]:
         """A pooling window, or none, and the rows and columns of its output."""
         height, width = (
             min(rows, self.random.randint(1, 3)),
-            min(columns, self.random.randint(1, 9)),
+            min(columns, self.random.randint(1, 2 if self.inside else 9)),
         )
         if self.depthwise or self.random.random() < 0.5:
             return "", rows, columns
@@ -104,6 +109,7 @@ class FloatConv:
         kernel = min(kernel[0], self.most), min(kernel[1], self.most)
         ys, xs = self.axis(kernel[0]), self.axis(kernel[1])
         groups = random.randint(2, 11) if self.depthwise else random.choice((1, 1, 1, 2))
+        groups = 1 if self.inside else groups
         depth = 1 if self.depthwise else random.randint(1, 7)
         filters = groups * (self.filters if self.depthwise else random.randint(2, 13))
         pool, rows, columns = self.pool(ys[-1], xs[-1])

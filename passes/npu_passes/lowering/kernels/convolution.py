@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from numpy.typing import NDArray
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, i8, i16
 from xdsl.ir import SSAValue
@@ -25,6 +26,7 @@ from npu_passes.lowering.kernels.depthwise import DepthwiseKernel
 from npu_passes.lowering.kernels.float_depthwise import FloatDepthwiseKernel
 from npu_passes.lowering.kernels.float_neighbours import FloatNeighboursKernel
 from npu_passes.lowering.kernels.float_outputs import has_float_vectors
+from npu_passes.lowering.kernels.float_windows import FloatWindowsKernel
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
 from npu_passes.lowering.kernels.lane_kinds import FloatLanes
@@ -219,12 +221,11 @@ def float_kernel(b: LoopBuilder, op: Weighted, out: SSAValue, options: LoopOptio
     constants = constants_of(op, options)
     if constants is None:
         return None
+    if isinstance(op, Conv2dOp) and options.flash == "fast":
+        found = outputs_in_lanes(b, op, out, *constants)
+        if found is not None:
+            return found
     weights, bias = constants
-    if isinstance(op, Conv2dOp) and op.group_count == shape_of(op.input)[1]:
-        fast = options.flash == "fast"
-        plan = FloatNeighboursKernel.plan_of(op, out, weights, bias) if fast else None
-        if plan is not None:
-            return lambda maps: FloatNeighboursKernel(b, op, maps, weights, bias, plan)
     if isinstance(op, Conv2dOp) and op.group_count == len(weights) == shape_of(op.input)[1]:
         if not FloatDepthwiseKernel.fits(op):
             return None
@@ -238,6 +239,20 @@ def float_kernel(b: LoopBuilder, op: Weighted, out: SSAValue, options: LoopOptio
         return FloatLanes(b, op, maps, bias, lanes, groups)
 
     return lambda maps: LanesOfFilters(b, op, maps, weights, kind, options)
+
+
+def outputs_in_lanes(
+    b: LoopBuilder, op: Conv2dOp, out: SSAValue, weights: NDArray[Any], bias: NDArray[Any] | None
+) -> Make | None:
+    """What makes a kernel of floats whose lanes are outputs of a filter; None if none pays."""
+    if op.group_count == shape_of(op.input)[1]:
+        plan = FloatNeighboursKernel.plan_of(op, out, weights, bias)
+        if plan is not None:
+            return lambda maps: FloatNeighboursKernel(b, op, maps, weights, bias, plan)
+    windows = FloatWindowsKernel.plan_of(op, out)
+    if windows is None:
+        return None
+    return lambda maps: FloatWindowsKernel(b, op, maps, weights, bias, windows)
 
 
 def lines_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:

@@ -52,10 +52,19 @@ class FloatOutputs:
     """Finishes and stores vectors of sums of one image of a layer."""
 
     def __init__(
-        self, b: LoopBuilder, op: Conv2dOp | FullyConnectedOp, maps: Maps, *, along: int = 1
+        self,
+        b: LoopBuilder,
+        op: Conv2dOp | FullyConnectedOp,
+        maps: Maps,
+        *,
+        along: int = 1,
+        step: int = 1,
     ) -> None:
-        """Store vectors along an axis of the maps: 1 for channels, 3 for columns."""
-        self.b, self.op, self.maps, self.along = b, op, maps, along
+        """Store vectors along an axis of the maps: 1 for channels, 3 for columns.
+
+        `step`: their distance in columns.
+        """
+        self.b, self.op, self.maps, self.along, self.step = b, op, maps, along, step
         self.known: dict[float, SSAValue] = {}
 
     def splat(self, number: float) -> SSAValue:
@@ -87,9 +96,10 @@ class FloatOutputs:
         return value
 
     def lanes(self, map: SSAValue, at: Sequence[Index], count: int) -> SSAValue:
-        """A view of `count` neighbouring elements from a place on."""
-        sizes = [count if axis == self.along else 1 for axis in range(4)]
-        return self.b.window(map, at, sizes, (self.along,), map.name_hint)
+        """A view of `count` elements from a place on."""
+        reach = (count - 1) * self.step + 1
+        sizes = [reach if axis == self.along else 1 for axis in range(4)]
+        return self.b.window(map, at, sizes, (self.along,), map.name_hint, self.step)
 
     def put(self, sums: SSAValue, channel: Index, count: int, row: Index, column: Index) -> None:
         """Finish and store a vector of sums: `count` outputs, from this one on."""

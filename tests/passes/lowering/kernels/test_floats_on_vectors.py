@@ -8,20 +8,28 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, f32
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    TensorType,
+    f32,
+)
 
 from helpers.c_harness import write_files
 from helpers.emulated import require
-from helpers.float_layers import ORDERS, FloatConv, constant, dense
+from helpers.float_layers import ORDERS, Array, FloatConv, constant, dense
 from helpers.kernel_roads import DSP, VECTORS, Road, lowered, placed
 from helpers.parsing import parse
 from npu_dialect.interpreters import run_function
 from npu_dialect.windows import Axis
 from npu_passes.emit.c import emit
+from npu_passes.lowering.kernels.float_windows import FloatWindowsKernel
 from npu_plans.kernels import neighbour_plan
+from npu_plans.kernels.float_window_plan import FloatWindowPlan, Layer
 from npu_tools.verifying.emulators import Interface, run_on
 
 
@@ -40,23 +48,34 @@ def test_loops(seed: int, depthwise: bool, options: str) -> None:
 
 @pytest.mark.parametrize(("images", "depth", "features"), [(1, 30, 10), (3, 7, 5), (2, 1, 26)])
 def test_fully_connected(images: int, depth: int, features: int) -> None:
-    layer = FloatConv(Random(depth))
+    module = connected(layer := FloatConv(Random(depth)), images, depth, features)
+    arrays = [*layer.inputs, np.zeros((images, features), np.float32)]
+    wanted = run_function(module.clone(), "f", arrays)[-1]
+    loops = lowered(module, VECTORS)
+    assert "mve.fma_scalar" in str(loops)
+    np.testing.assert_array_equal(run_function(loops, "f", arrays)[-1], wanted)
+
+
+def test_weights_near_a_pointer() -> None:
+    """An iteration over channels has as many weights as loads reach without an addition."""
+    loops = str(lowered(connected(FloatConv(Random(1)), 1, 30, 24), VECTORS))
+    assert "scf.for %ic = %c0 to %c30 step %c5 iter_args" in loops
+
+
+def connected(layer: FloatConv, images: int, depth: int, features: int) -> ModuleOp:
+    """A fully connected layer of random numbers; those of its input become the layer's."""
     x, weights, bias = (
         layer.numbers(*each) for each in ((images, depth), (features, depth), (features,))
     )
+    layer.inputs = [x]
     kinds = [f"memref<{images}x{depth}xf32>", dense(weights), dense(bias)]
     out = f"memref<{images}x{features}xf32>"
-    module = parse(
+    return parse(
         f"{constant('w', weights)}{constant('b', bias)}func.func @f(%x: {kinds[0]}, %y: {out}) {{\n"
         f"%w = memref.get_global @w : {kinds[1]}\n%b = memref.get_global @b : {kinds[2]}\n"
         f"npu.fully_connected ins(%x, %w, %b : {', '.join(kinds)}) outs(%y : {out}) then relu\n"
         "func.return\n}"
     )
-    arrays = [x, np.zeros((images, features), np.float32)]
-    wanted = run_function(module.clone(), "f", arrays)[-1]
-    loops = lowered(module, VECTORS)
-    assert "mve.fma_scalar" in str(loops)
-    np.testing.assert_array_equal(run_function(loops, "f", arrays)[-1], wanted)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +177,89 @@ def test_no_products_with_padding(weight: float, bias: float) -> None:
     assert "mve.fma_scalar" not in loops
 
 
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> list[FloatWindowPlan]:
+    """Windows of outputs in lanes for all layers that can have them; their plans."""
+    found: list[FloatWindowPlan] = []
+    build = FloatWindowsKernel.build
+
+    def noted(kernel: FloatWindowsKernel) -> None:
+        found.append(kernel.plan)
+        build(kernel)
+
+    monkeypatch.setattr(FloatWindowsKernel, "build", noted)
+
+    def dear(_layer: Layer) -> float:
+        return inf
+
+    monkeypatch.setattr(Layer, "filters_in_lanes", dear)
+    return found
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.integers(0, 10**6))
+def test_windows(windows: list[FloatWindowPlan], seed: int) -> None:
+    """Windows of any size in lanes, with and without a pool, in any layout, with gaps."""
+    layer = FloatConv(Random(seed), inside=True)
+    module = parse(layer.text())
+    wanted = run_function(module.clone(), "f", layer.inputs)[-1]
+    windows.clear()
+    loops = lowered(module, Road("cortex-m55"))
+    assume(windows)
+    np.testing.assert_array_equal(run_function(loops, "f", layer.inputs)[-1], wanted)
+
+
+FIRST = """func.func @f(%x: tensor<1x1x14x22xf32>) -> tensor<1x3x5x9xf32> {{
+%w = arith.constant dense<{weights}> : tensor<3x1x5x5xf32>
+%b = arith.constant dense<[0.5, -0.25, 0.0]> : tensor<3xf32>
+%y = npu.conv2d %x, %w, %b then relu then max_pool [2, 2] by [2, 2] :
+  (tensor<1x1x14x22xf32>, tensor<3x1x5x5xf32>, tensor<3xf32>) -> tensor<1x3x5x9xf32>
+func.return %y : tensor<1x3x5x9xf32>
+}}"""
+"""A first layer as that of LeNet-5: nine windows in a row, so a block computes some again."""
+
+
+def test_pooled_windows(windows: list[FloatWindowPlan], tmp_path: Path) -> None:
+    """The board gives the interpreter's bits, those of scalar loops; NaN stays NaN."""
+    layer = FloatConv(Random(1), exact=False)
+    image = layer.numbers(1, 1, 14, 22)
+    image[0, 0, 6, 11] = np.nan
+    image[0, 0, 13, 0] = -inf
+    text = FIRST.format(weights=layer.numbers(3, 1, 5, 5).astype(float).tolist())
+    layers = placed(parse(text), layouts=False)
+    same_bits(layers, [image], tmp_path)
+    assert [(plan.height, plan.width) for plan in windows] == [(2, 2)]
+
+
+@pytest.mark.parametrize("weights", [(1, 1, 5, 3), (2, 1, 2, 10)])
+def test_few_filters(windows: list[FloatWindowPlan], weights: tuple[int, ...]) -> None:
+    """One filter, and windows of many taps, have no pool, and no other form."""
+    filters, _, height, width = weights
+    x, y = "memref<1x1x20x20xf32>", f"memref<1x{filters}x{21 - height}x{21 - width}xf32>"
+    values = np.arange(filters * height * width, dtype=np.float32).reshape(weights)
+    module = parse(
+        f"{constant('w', values)}func.func @f(%x: {x}, %y: {y}) {{\n"
+        f"%w = memref.get_global @w : {dense(values)}\n"
+        f"npu.conv2d ins(%x, %w : {x}, {dense(values)}) outs(%y : {y})\nfunc.return\n}}"
+    )
+    image = np.arange(400, dtype=np.float32).reshape(1, 1, 20, 20) % 7
+    arrays = [image, np.zeros((1, filters, 21 - height, 21 - width), np.float32)]
+    wanted = run_function(module.clone(), "f", arrays)[-1]
+    loops = lowered(module, VECTORS)
+    assert windows
+    np.testing.assert_array_equal(run_function(loops, "f", arrays)[-1], wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [7, 13, 36, 51])
+def test_machine_of_windows(windows: list[FloatWindowPlan], seed: int, tmp_path: Path) -> None:
+    """As `test_machine`, for windows of outputs in lanes."""
+    agree(FloatConv(Random(seed), exact=False, inside=True), tmp_path)
+    assert windows
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("neighbours")
 @pytest.mark.parametrize("seed", range(3))
@@ -176,8 +278,13 @@ def test_machine(seed: int, tmp_path: Path) -> None:
 def agree(layer: FloatConv, tmp_path: Path) -> None:
     """Run a layer on the board, on vectors and without; all bits must be the interpreter's."""
     layers = placed(parse(layer.text(on_tensors=True)), layouts=False)
+    same_bits(layers, layer.inputs, tmp_path)
+
+
+def same_bits(layers: ModuleOp, inputs: list[Array], tmp_path: Path) -> None:
+    """Run layers on the board, on vectors and without; all bits must be the interpreter's."""
     vectors = lowered(layers, VECTORS)
-    (wanted,) = run_function(vectors, "f", layer.inputs)
+    (wanted,) = run_function(vectors, "f", inputs)
     for road in (VECTORS, DSP):
         require(road.machine)
         loops = vectors if road is VECTORS else lowered(layers, road)
@@ -185,7 +292,7 @@ def agree(layer: FloatConv, tmp_path: Path) -> None:
         folder.mkdir()
         write_files(folder, emit(loops), "f")
         names = [each.name for each in Interface.read(folder / "f.h").inputs]
-        case = dict(zip(names, layer.inputs, strict=True))
+        case = dict(zip(names, inputs, strict=True))
         flags = ("-O2", "-ffp-contract=fast")
         (run,) = run_on(road.machine, folder / "f.c", [case], flags=flags).runs
         (found,) = run.outputs.values()
