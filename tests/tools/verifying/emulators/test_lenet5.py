@@ -25,6 +25,9 @@ DIGITS_THAT_FIT = {"cortex-m0": 1}
 INSTRUCTIONS = {"fe310": 79_900_000, "cortex-m4": 1_770_920}
 """Limits for one inference: the paper's own C on the FE310, the fastest peer on the M4."""
 
+ARENA = {"cortex-m55": 5400}
+"""Bytes where kernels compute outputs in another order: maps may lie nearer to each other."""
+
 Floats = npt.NDArray[np.float32]
 
 
@@ -56,7 +59,7 @@ def test_lenet5(machine: str, tmp_path: Path, digits: tuple[Floats, Floats]) -> 
         got = run.outputs["scores"]
         assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
         assert got.argmax() == want.argmax()
-    assert result.arena_bytes == 5412
+    assert result.arena_bytes == ARENA.get(machine, 5412)
     assert result.ram_bytes <= 6112
     if machine in INSTRUCTIONS:
         assert result.instructions <= INSTRUCTIONS[machine]
