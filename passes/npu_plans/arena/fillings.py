@@ -64,10 +64,13 @@ def floor(buffers: Sequence[Buffer], fillings: Sequence[Filling], rows: Sequence
 
     Of each pair in `rows`, whose buffers may share memory row by row, only the larger one counts.
     """
-    most = 0
+    most, live = 0, list[int]()
     points = {buffer.first for buffer in buffers} | {at for each in fillings for at, _, _ in each}
+    coming = sorted(range(len(buffers)), key=lambda i: buffers[i].first, reverse=True)
     for point in sorted(points):
-        live = [i for i, buffer in enumerate(buffers) if buffer.first <= point <= buffer.last]
+        while coming and buffers[coming[-1]].first <= point:
+            live.append(coming.pop())
+        live = [i for i in live if buffers[i].last >= point]
         spans = {i: in_use(buffers[i].size, fillings[i], point) for i in live}
         used = {i: end - start for i, (start, end) in spans.items()}
         shared = [min(used.get(each.below, 0), used.get(each.above, 0)) for each in rows]

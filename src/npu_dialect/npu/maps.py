@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import TypeAlias, TypeGuard, cast
 
@@ -56,7 +57,15 @@ def element_bytes(type_: Map) -> int:
 
     Raises: VerifyException if it has no fixed size.
     """
-    element = type_.get_element_type()
+    return bytes_of_element(type_.get_element_type())
+
+
+@cache
+def bytes_of_element(element: Attribute) -> int:
+    """Bytes of an element of this type; one of fewer than 8 bits takes a byte.
+
+    Raises: VerifyException if it has no fixed size.
+    """
     if not isinstance(element, ELEMENT):
         raise VerifyException(f"expected elements of a known size, got {element}")
     return element.size

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import machine_of
+from npu_dialect.walking import walk_kind
 from npu_plans.modules.footprints import Storage
 from npu_plans.modules.traffic import Traffic, naive_layer, naive_module, total
 
@@ -51,7 +52,9 @@ class NaiveStop:
 
 def on_tensors(module: ModuleOp) -> bool:
     """Whether the module has layers, all on tensors, and none that runs row by row."""
-    layers = [op for op in module.walk() if isinstance(op, LayerOp | RowsOp)]
-    return bool(layers) and not any(
-        isinstance(op, RowsOp) or op.destination is not None for op in layers
-    )
+    found = False
+    for op in walk_kind(module, LayerOp, RowsOp):
+        if isinstance(op, RowsOp) or op.destination is not None:
+            return False
+        found = True
+    return found

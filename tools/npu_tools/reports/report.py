@@ -248,6 +248,7 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
     )
     spaces = on_chip_spaces(function)
     found = lifetimes.lifetimes_of(function, *spaces)
+    apart = [lifetimes.lifetimes_of(function, each) for each in spaces] if spaces[1:] else [found]
     buffers = found.buffers
     arena = arena_bytes(function) or 0
     machine = machine_of(module)
@@ -278,9 +279,7 @@ def report_of(module: ModuleOp, model: str = "") -> Report:
             naive_bytes=None,
             fused_bytes=None,
             arena_bytes=arena,
-            live_bound_bytes=sum(
-                live_bound(lifetimes.lifetimes_of(function, each)) for each in spaces
-            ),
+            live_bound_bytes=sum(map(live_bound, apart)),
             element_bytes=element_bytes(buffers),
             sram_bytes=machine.sram_bytes if machine else None,
         ),
@@ -315,7 +314,8 @@ def buffered_layers(module: ModuleOp) -> tuple[LayerReport, ...]:
 
 def layer_report(op: LayerOp, index: int) -> LayerReport:
     """The row of one layer; a layer without a name is called after its `index`."""
-    weights = [each for each in op.inputs if each in op.parameter_inputs or is_parameter(each)]
+    inputs, parameters = op.inputs, op.parameter_inputs
+    weights = [each for each in inputs if each in parameters or is_parameter(each)]
     value = VALUE.get(op)
     start, strides = layout_of(op.output_type)
     return LayerReport(
@@ -324,7 +324,7 @@ def layer_report(op: LayerOp, index: int) -> LayerReport:
         value=None if RUNS.is_on(op) else value,
         shape=shape_of(op.output),
         macs=op.macs() * op.repetitions,
-        input_bytes=sum(bytes_of(map_type(each)) for each in op.inputs if each not in weights),
+        input_bytes=sum(bytes_of(map_type(each)) for each in inputs if each not in weights),
         output_bytes=bytes_of(op.output_type),
         weight_bytes=sum(bytes_of(map_type(each)) for each in weights),
         offset=offset_of(op.output),
