@@ -117,6 +117,7 @@ def off_chip(
         blocks,
         "npu-overlap-rows",
         "npu-double-buffer",
+        "npu-unroll-loops",
         "npu-assign-memories",
         "npu-assign-sram-offsets{strategy=greedy}",
         "npu-prefetch",

@@ -49,6 +49,16 @@ TIMES = (
 )
 TIMED = OFF_CHIP.replace("dma_channels = 4 : i64", f"dma_channels = 4 : i64, {TIMES}")
 OUTLINED = ON_CHIP.replace("64x32", "4x4")
+TWICE = OFF_CHIP.replace(
+    "  OP\n",
+    """  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %twice = %c0 to %c2 step %c1 {
+    OP
+  }
+""",
+)
 ROWS = TENSORS.replace("%y = OP", "%h = OP\n  %y = NEXT")
 TILES = "npu-tile-loops"
 CELLS = {
@@ -62,6 +72,11 @@ CELLS = {
     "npu-spill-maps": (ON_CHIP, "npu-spill-maps", r"dram.alloc : memref<64x32xf32"),
     "npu-tile-loops": (OFF_CHIP, TILES, r"scf.for[^{]*\{[^}]*dma.start"),
     "npu-double-buffer": (OFF_CHIP, f"{TILES},npu-double-buffer", "npu.double_buffered"),
+    "npu-unroll-loops": (
+        TWICE,
+        f"{TILES},npu-double-buffer,npu-unroll-loops",
+        r"(?s)^(?!.*scf.for %twice).*npu.double_buffered.*npu.double_buffered",
+    ),
     "npu-assign-sram-offsets": (
         OFF_CHIP,
         f"{TILES},npu-assign-sram-offsets",

@@ -38,6 +38,7 @@ PASSES = {
     "npu-choose-flash": "npu_passes.overlap.choose_flash:ChooseFlashPass",
     "npu-choose-kernels": "npu_passes.overlap.choose_kernels:ChooseKernelsPass",
     "npu-double-buffer": "npu_passes.overlap.double_buffer:DoubleBufferPass",
+    "npu-unroll-loops": "npu_passes.overlap.unroll_loops:UnrollLoopsPass",
     "npu-overlap-rows": "npu_passes.overlap.overlap_rows:OverlapRowsPass",
     "npu-estimate-time": "npu_passes.overlap.estimate_time:EstimateTimePass",
     "npu-estimate-instructions": (

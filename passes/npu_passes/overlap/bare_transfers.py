@@ -3,7 +3,7 @@
     %t = dma.start %kernels to %w        // waited: between the layer in front of this one and it
     dma.wait %t
     npu.conv2d ins(%x, %w) outs(%y)      // the layer: its loop `out` cuts %w, %y and the bias
-    %u = dma.start %y to %map            // left: between this layer and the one behind it
+    %u = dma.start %y to %map            // left: started before the layer behind this one
     dma.wait %u
 
 These conditions are checked:
@@ -39,7 +39,8 @@ from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import space_of
 from npu_plans.prefetch.order import meet
 from npu_plans.prefetch.problem import Span
-from npu_plans.tiles.operand_regions import Along, Piece, Space
+from npu_plans.tiles.operand_regions import Piece, Space
+from npu_plans.tiles.slices import axis_along, loops_of
 
 QUIET = (StartOp, WaitOp, AllocOp, ReadsOp, WritesOp, memref.GetGlobalOp)
 """Ops that neither compute nor touch a buffer, besides those that compute addresses; a transfer
@@ -101,7 +102,11 @@ def candidates_of(block: Block, flights: Sequence[Flight], least: Fraction) -> I
     for at in layers:
         layer, (before, behind) = ops[at], (busy[place[at] + step] for step in (-1, 1))
         assert isinstance(layer, LayerOp)
-        near = [each for each in flights if before < each.first and each.last < behind]
+        near = [
+            each
+            for each in flights
+            if before < each.first < behind and (each.first > at or each.last < behind)
+        ]
         if not any(bytes_of(each) >= least for each in near):
             continue
         if is_apart(layer) and (found := candidate(layer, at, near, flights)) is not None:
@@ -142,7 +147,8 @@ def candidate(
 ) -> Split | None:
     """How a layer at a place can be split, with the bare transfers that can be cut; or None.
 
-    `near`: the transfers between the layers in front of it and behind it.
+    `near`: the transfers between the layers in front of it and behind it, and stores that start
+    there, but are waited for later.
     """
     waited = [each for each in near if each.last < at and in_dram(each.start.source)]
     left = [each for each in near if each.first > at and is_movable(each.start, layer)]
@@ -171,23 +177,6 @@ def candidate(
             others = tuple(each for each in waited if each.start not in whole)
             return Split(layer, space, name, tuple(loads), tuple(stores), others)
     return None
-
-
-def loops_of(space: Space) -> Iterator[str]:
-    """The loops of a layer whose slices are computed one by one, from slices of its operands."""
-    for loop in space.loops:
-        if loop.sums or loop.fixed or loop.extent == 1 or any(space.windowed(loop.name)):
-            continue
-        along = [axis for operand in space.operands for axis in operand if loop.name in axis.loops]
-        inner = [axis for axis in along if axis.outer and axis.loop == loop.name]
-        if not any(space.loop(axis.outer).extent > 1 for axis in inner):
-            yield loop.name
-
-
-def axis_along(operand: Sequence[Along], name: str) -> int | None:
-    """The axis of an operand that follows a loop, if there is one."""
-    found = [index for index, axis in enumerate(operand) if name in axis.loops]
-    return found[0] if len(found) == 1 else None
 
 
 def axis_of(layer: LayerOp, view: SSAValue, axes: Sequence[int | None]) -> int | None:

@@ -44,10 +44,10 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.analysis.timed_ops import NotTimed, Task, moved_by, task_of
 from npu_passes.overlap.bare_transfers import (
+    QUIET,
     Cut,
     Split,
     addresses,
-    axis_along,
     bytes_of,
     candidates_of,
 )
@@ -60,6 +60,7 @@ from npu_plans.prefetch.groups import Beside, groups_of
 from npu_plans.prefetch.order import MOST_RUNNING
 from npu_plans.prefetch.parts import sizes_of
 from npu_plans.tiles.operand_regions import Along
+from npu_plans.tiles.slices import axis_along
 from npu_plans.time.program import Start
 from npu_plans.time.rates import Rates, missing_keys
 
@@ -129,9 +130,23 @@ def groups(split: Split, flights: Sequence[Flight], rates: Rates) -> tuple[int, 
     cuts = [each.flight for each in (*split.loads, *split.stores)]
     running = sum(any(each.beside(one) for one in cuts) for each in flights)
     most = 1 + (MOST_RUNNING - running) // max(len(loads), len(stores))
-    beside = Beside(loads, stores, tuple(map(start_of, split.others)))
+    beside = Beside(loads, stores, tuple(map(start_of, split.others)), behind(split, rates))
     found = groups_of(beside, split.extent, work, rates, most)
     return tuple(sizes_of(split.extent, found)) if found > 1 else ()
+
+
+def behind(split: Split, rates: Rates) -> int:
+    """The cycles that are computed behind a layer before something waits for one of its stores.
+
+    Raises: NotTimed if nobody says how long an op takes, as if it is a loop.
+    """
+    ends = [each.flight.wait for each in split.stores]
+    cycles, op = 0, split.layer.next_op
+    while ends and op is not None and op not in ends:
+        task = task_of(op, rates) if not isinstance(op, QUIET) else None
+        cycles += 0 if task is None else task.cycles(rates)
+        op = op.next_op
+    return cycles
 
 
 def start_of(flight: Flight) -> Start:

@@ -22,8 +22,17 @@ from npu_passes.buffers.spaces import dense_strides
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import COLUMNS, ROWS, conv_windows
 from npu_passes.tiling.stage import Stage, Staging, most_runs, operand_moves, stored_in_place
-from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
+from npu_plans.prefetch.groups import GROUPS
+from npu_plans.tiles.nest_time import (
+    Moved,
+    Rates,
+    Through,
+    hidden_by_groups,
+    nest_cycles,
+    through,
+)
 from npu_plans.tiles.operand_regions import Cut, Space
+from npu_plans.tiles.slices import axis_along, loops_of
 from npu_plans.transfers.runs import merged_runs
 
 COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -31,6 +40,10 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 GAIN = Fraction(993, 1000)
 """Finer tiles are taken if they need less than this share of the time."""
+
+WAITING = Fraction(5, 4)
+"""A layer that takes longer than this multiple of its computing waits for the bus anyway. For such
+ones, room is worth more to the layers around them than to their own steps."""
 
 WEIGHT = Fraction(8, 25)
 """The share of the time of bare bytes that counts again. Among tiles that take about as long, those
@@ -58,12 +71,12 @@ def finer(
     """
     if not machine.dma_bytes_per_cycle:
         return found
-    best, least = found, GAIN * cycles_of(stage, found, machine)
+    best, least = found, GAIN * cycles_of(stage, found, machine, free)
     starts = (found.cut,) if within or wider else (None, found.cut)
     cuts = (cut for start in starts for cut in cuts_of(stage.space, start, block, wider=wider))
     most = found.bytes if at_most is None else at_most
     for tried in ways(stage, (found.cut, *cuts), free, most):
-        needed = cycles_of(stage, tried, machine)
+        needed = cycles_of(stage, tried, machine, free)
         if needed < least:
             best, least = tried, needed
     return best
@@ -94,9 +107,9 @@ def farther(stage: Stage, found: Staging, machine: Machine, free: int, block: in
     if not found.double_buffer or not machine.dma_bytes_per_cycle or machine.dma_fifo_bytes:
         return found
     jump = -(-machine.dma_jump_cycles // machine.dma_channels)
-    best, least = found, GAIN * cycles_of(stage, found, machine, jump)
+    best, least = found, GAIN * cycles_of(stage, found, machine, free, jump)
     for tried in ahead_of(stage, found, free, block):
-        needed = cycles_of(stage, tried, machine)
+        needed = cycles_of(stage, tried, machine, free)
         if needed < least:
             best, least = tried, needed
     return best
@@ -120,13 +133,15 @@ def cycles_of(
     stage: Stage,
     staging: Staging,
     machine: Machine,
+    free: int,
     jump: int | None = None,
     *,
     more: Fraction = Fraction(),
 ) -> Fraction:
     """How long a layer takes in tiles, with the weight of its bare bytes.
 
-    `jump`: the cycles of a jump; None: those of the machine. `more`: what else is computed.
+    `free`: the bytes on chip for the tiles. `jump`: the cycles of a jump; None: those of the
+    machine. `more`: what else is computed.
     """
     rates = Rates(
         machine.dma_setup_cycles,
@@ -136,9 +151,60 @@ def cycles_of(
     )
     steps = staging.cut.steps(staging.cut.order)
     compute = compute_cycles(stage.op, staging.cut, machine) + more
-    parts = tuple(parts_of(stage.op, staging))
-    bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
-    return nest_cycles(compute, steps, parts, rates) + WEIGHT * bare
+
+    def needed(*, spare: bool) -> tuple[Fraction, Fraction]:
+        parts = tuple(parts_of(stage.op, staging, spare=spare))
+        bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
+        return nest_cycles(compute, steps, parts, rates), bare
+
+    cycles, bare = needed(spare=False)
+    saved = saved_by_groups(stage, staging, machine, compute / steps, rates)
+    if saved:
+        spare = has_spare(staging, machine, free)
+        hidden, rest = needed(spare=True) if spare else (cycles, bare)
+        if hidden <= WAITING * compute:
+            return hidden - saved + WEIGHT * (rest - saved)
+    return cycles + WEIGHT * bare
+
+
+def has_spare(staging: Staging, machine: Machine, free: int) -> bool:
+    """Whether one more copy of all tiles of the innermost loop fits.
+
+    `npu-prefetch` then loads the first tile of the loop's last, smaller step beside the step in
+    front of it, for instance. Transfers of a PL-330 have a program each, which it does not move.
+    This counts for layers that also have stores which groups hide. In the others, first loads are
+    a few bytes, and tiles that have more of them are no faster.
+    """
+    more = sum(each.bytes for each in staging.buffers if each.copies > 1)
+    return not machine.dma_fifo_bytes and staging.footprint + more <= free
+
+
+def saved_by_groups(
+    stage: Stage, staging: Staging, machine: Machine, step: Fraction, rates: Rates
+) -> Fraction:
+    """The cycles that `npu-split-layers` will hide of stores that no other step hides.
+
+    `step`: the cycles of a step, on average. The last one may be smaller.
+    """
+    op, cut = stage.op, staging.cut
+    if machine.dma_fifo_bytes or not isinstance(op, LayerOp) or not cut.order:
+        return Fraction()
+    last, shape = len(op.operands) - 1, cut.shape(len(op.operands) - 1)
+    along = (axis_along(stage.space.operands[last], name) for name in loops_of(stage.space))
+    axes = [axis for axis in along if axis is not None and prod(shape[:axis]) == 1]
+    if not any(shape[axis] >= GROUPS[-1] for axis in axes):
+        return Fraction()
+    pieces = [each.count for each in cut.pieces(cut.order[-1])]
+    computed = step * pieces[-1] * len(pieces) / sum(pieces)
+    saved = Fraction()
+    for buffer in staging.buffers:
+        stores = (each for each in stage.moves(cut, buffer.operands) if each.stored)
+        count = next((each.moves.transfers for each in stores), 0)
+        if buffer.copies > 1:
+            count = min(count, cut.steps(cut.order[:-1]))
+        tile = tile_of(op.operands[last], buffer.shape) if count else Moved()
+        saved += count * hidden_by_groups(rates.data(tile), computed, rates)
+    return saved
 
 
 def ways(stage: Stage, cuts: Iterable[Cut], free: int, most: int) -> Iterator[Staging]:
@@ -176,11 +242,14 @@ def cuts_of(
             yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
 
 
-def parts_of(op: Operation, staging: Staging) -> Iterator[Through]:
-    """What is moved through each tile buffer, and how much of that hides."""
+def parts_of(op: Operation, staging: Staging, *, spare: bool) -> Iterator[Through]:
+    """What is moved through each tile buffer, and how much of that hides.
+
+    `spare`: whether the first loads of a loop's smaller steps hide, too.
+    """
     cut = staging.cut
     entries = cut.steps(cut.order[:-1])
-    if cut.order:
+    if cut.order and not spare:
         entries *= len(cut.segments(cut.order[-1]))
     for buffer in staging.buffers:
         in_place = 0 if staging.late else stored_in_place(op, cut, buffer.operands)

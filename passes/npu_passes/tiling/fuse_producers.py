@@ -123,7 +123,9 @@ class Fusion:
         if not self.machine.dma_bytes_per_cycle:
             return repeated(new, 0) <= 1
         more = repeated(new, 0) * self.compute(op)
-        together = cycles_of(self.stage(final), new, self.machine, more=more)
+        together = cycles_of(
+            self.stage(final), new, self.machine, changed.free - sum(changed.besides), more=more
+        )
         return together <= self.cycles(op) + self.cycles(final)
 
     def staging(self, op: Operation) -> Staging:
@@ -142,7 +144,7 @@ class Fusion:
 
     def cycles(self, op: Operation) -> Fraction:
         """How long an op takes in loops of its own."""
-        return cycles_of(self.stage(op), self.staging(op), self.machine)
+        return cycles_of(self.stage(op), self.staging(op), self.machine, self.staged[op].free)
 
 
 def repeated(staging: Staging, index: int) -> Fraction:
@@ -167,7 +169,7 @@ def channels_at_once(stage: Stage, machine: Machine, free: int) -> Staging | Non
         for each in ways(stage, cuts, free, most)
         if each.footprint + tile_bytes(stage, each) <= free
     ]
-    return min(found, key=lambda each: cycles_of(stage, each, machine), default=None)
+    return min(found, key=lambda each: cycles_of(stage, each, machine, free), default=None)
 
 
 def tile_bytes(stage: Stage, staging: Staging) -> int:

@@ -178,7 +178,7 @@ def fastest(
             starts.append(start)
     block = options.block_size
     tried = [finer(stage, each, machine, free, block=block, at_most=most) for each in starts]
-    best = min(tried, key=lambda each: (cycles_of(stage, each, machine), each.bytes))
+    best = min(tried, key=lambda each: (cycles_of(stage, each, machine, free), each.bytes))
     return climbed(stage, best, machine, free, block, most)
 
 
@@ -265,13 +265,13 @@ def several_groups(stage: Stage, found: Staging, machine: Machine, free: int) ->
     loop = next((each for each in (OUT, GROUPS) if each in found.cut.order), None)
     if loop is None or not machine.dma_bytes_per_cycle or stage.space.loop(loop).apart:
         return found
-    best, least = found, GAIN * cycles_of(stage, found, machine)
+    best, least = found, GAIN * cycles_of(stage, found, machine, free)
     sizes, extent, size = dict(found.cut.sizes), stage.space.loop(loop).extent, machine.kernel_group
     while size < extent:
         size = min(2 * size, extent)
         cut = Cut.of(stage.space, {**sizes, loop: size})
         tried = stage.staging(cut, double=found.double_buffer)
-        if tried.footprint <= free and (needed := cycles_of(stage, tried, machine)) < least:
+        if tried.footprint <= free and (needed := cycles_of(stage, tried, machine, free)) < least:
             best, least = tried, needed
     return best
 

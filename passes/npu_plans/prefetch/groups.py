@@ -29,12 +29,13 @@ class Beside:
     """The transfers beside a layer, between the layers in front of it and behind it.
 
     `loads` and `stores` are those that can be cut as the layer is, `others` whole ones that it
-    waits for.
+    waits for. `behind`: the cycles that are computed behind the layer beside the stores.
     """
 
     loads: tuple[Start, ...] = ()
     stores: tuple[Start, ...] = ()
     others: tuple[Start, ...] = ()
+    behind: int = 0
 
 
 def groups_of(
@@ -76,5 +77,6 @@ def cycles_in(beside: Beside, slices: int, work: Sequence[int], rates: Rates) ->
         clock.wait(arrival)
         clock.work(cycles)
         ends += [start(each[number]) for each in stores]
+    clock.work(beside.behind)
     clock.wait(max(ends))
     return clock.now

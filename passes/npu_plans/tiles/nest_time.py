@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from npu_plans.prefetch.groups import GROUPS
+
 
 @dataclass(frozen=True)
 class Moved:
@@ -127,3 +129,14 @@ def beside_cycles(parts: Iterable[Moved], rates: Rates) -> Fraction:
     for moved in parts:
         bus = max(bus, Fraction(rates.latency(moved))) + rates.data(moved)
     return bus
+
+
+def hidden_by_groups(store: Fraction, last: Fraction, rates: Rates) -> Fraction:
+    """The cycles of a store that run beside its own layer if it computes in groups of its outputs.
+
+    `store`: the cycles of the data; `last`: those that the layer computes in front of the store.
+    The outputs of a group leave while the next one is computed (`npu_plans/prefetch/groups.py`).
+    Nothing hides if either takes no longer than the starts of the parts.
+    """
+    least, groups = min(store, last), GROUPS[-1]
+    return least * Fraction(groups - 1, groups) if least > groups * rates.setup else Fraction()

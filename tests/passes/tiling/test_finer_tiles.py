@@ -8,10 +8,15 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from helpers.tiles.chain import function_of, through
+from npu_dialect.attributes import TARGET
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp
+from npu_dialect.target import TargetAttr
+from npu_passes.analysis.timed_program import read_program
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.finer_tiles import (
     GAIN,
@@ -20,11 +25,15 @@ from npu_passes.tiling.finer_tiles import (
     cuts_of,
     cycles_of,
     farther,
+    saved_by_groups,
     ways,
 )
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
 from npu_passes.tiling.stage import off_chip_operands, stage_of
 from npu_passes.tiling.staging import choose, least_moved
+from npu_plans.tiles import nest_time
+from npu_plans.time.rates import Rates
+from npu_plans.time.simulate import simulate, total_of
 from npu_tools.shared.installed import context
 
 MACHINE = Machine.load("exynos-npu")
@@ -85,14 +94,14 @@ def test_no_other_size_is_faster(
     found = choose(op, MACHINE, free)
     assert found.footprint <= free
     assert found.bytes <= fewest.bytes
-    assert cycles_of(stage, found, MACHINE) <= cycles_of(stage, fewest, MACHINE)
+    assert cycles_of(stage, found, MACHINE, free) <= cycles_of(stage, fewest, MACHINE, free)
     others = ways(stage, cuts_of(stage.space, found.cut, wider=True), free, found.bytes)
-    least = GAIN * cycles_of(stage, found, MACHINE)
-    assert all(cycles_of(stage, other, MACHINE) >= least for other in others)
+    least = GAIN * cycles_of(stage, found, MACHINE, free)
+    assert all(cycles_of(stage, other, MACHINE, free) >= least for other in others)
 
 
-@pytest.mark.parametrize(("size", "groups"), [(8, 8), (16, 4), (24, 2), (48, 1)])
-def test_small_groups_of_kernels_are_loaded_together(size: int, groups: int) -> None:
+@pytest.mark.parametrize(("size", "kernels"), [(8, 128), (16, 64), (24, 32), (48, 16)])
+def test_small_groups_of_kernels_are_loaded_together(size: int, kernels: int) -> None:
     """128 kernels of 9 bytes are 8 groups: their starts take longer than all of the computing.
 
     On a large map the next group is loaded while one is computed.
@@ -109,7 +118,7 @@ def test_small_groups_of_kernels_are_loaded_together(size: int, groups: int) -> 
     module = Parser(context(), text).parse_module()
     op = next(op for op in module.walk() if isinstance(op, Conv2dOp))
     found = choose(op, MACHINE, 16 * 1024)
-    assert found.cut.size(GROUPS) == groups * MACHINE.kernel_group
+    assert found.cut.size(GROUPS) == kernels
     assert found.bytes == 128 * 9
     timeless = replace(MACHINE, dma_bytes_per_cycle=Fraction())
     assert choose(op, timeless, 16 * 1024).cut.size(GROUPS) == MACHINE.kernel_group
@@ -119,14 +128,15 @@ def test_starts_of_small_tiles_hide_two_steps_ahead() -> None:
     """The bus is the limit, and a start takes as long as a tile's data."""
     op = convolution(1024, 4, 1024, 1)
     stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
-    found = choose(op, MACHINE, 64 * 1024)
+    free = 64 * 1024
+    found = choose(op, MACHINE, free)
     assert found.ahead
-    assert found.footprint <= 64 * 1024
+    assert found.footprint <= free
     assert max(buffer.copies for buffer in found.buffers) == 3
-    near = choose(op, replace(MACHINE, dma_fifo_bytes=1024), 64 * 1024)
+    near = choose(op, replace(MACHINE, dma_fifo_bytes=1024), free)
     assert not near.ahead
     assert near.bytes == found.bytes
-    assert cycles_of(stage, found, MACHINE) < 0.95 * cycles_of(stage, near, MACHINE)
+    assert cycles_of(stage, found, MACHINE, free) < 0.95 * cycles_of(stage, near, MACHINE, free)
     assert not any(each.ahead for each in ways(stage, (near.cut,), 1 << 30, near.bytes))
 
 
@@ -161,6 +171,65 @@ def test_a_copy_more_fits(channels: int, size: int, kernels: int, free: int) -> 
         more = [buffer.copies for buffer in each.buffers]
         less = [buffer.copies for buffer in plain.buffers]
         assert any(one > other for one, other in zip(more, less, strict=True))
+
+
+def test_room_for_a_copy_more_hides_loads() -> None:
+    """The first load of the last step, which is smaller, then starts in the step before it."""
+    op = convolution(512, 16, 512, 3)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    found = choose(op, MACHINE, 64 * 1024)
+    first, *_, last = found.cut.pieces(found.cut.order[-1])
+    assert last.count < first.count
+    enough = found.footprint + sum(each.bytes for each in found.buffers if each.copies > 1)
+    one, other = (cycles_of(stage, found, MACHINE, free) for free in (enough, enough - 1))
+    assert one < other
+    pl330 = replace(MACHINE, dma_fifo_bytes=1024)
+    one, other = (cycles_of(stage, found, pl330, free) for free in (enough, enough - 1))
+    assert one == other
+
+
+def test_layers_that_wait_for_the_bus_leave_room_to_others() -> None:
+    op = convolution(64, 64, 64, 3)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    found = choose(op, MACHINE, 32 * 1024)
+    one, other = (cycles_of(stage, found, MACHINE, free) for free in (found.footprint, 1 << 20))
+    assert one == other > 1.4 * compute_cycles(op, found.cut, MACHINE)
+
+
+def simulated(op: Conv2dOp, free: int, *passes: str) -> int:
+    """The cycles of a convolution in tiles, with further passes."""
+    whole = op.get_toplevel_object()
+    assert isinstance(whole, ModuleOp)
+    module = whole.clone()
+    TARGET.set(module, TargetAttr.of(replace(MACHINE, sram_bytes=free)))
+    names = ("npu-tile-loops", "npu-double-buffer", "npu-assign-sram-offsets", *passes)
+    through(module, ",".join(names))
+    function = function_of(module)
+    rates = Rates.of(MACHINE)
+    return total_of(simulate(read_program(function, rates).body, rates)).total
+
+
+SUMS = (256, 32, 256, 3)
+
+
+@pytest.mark.parametrize(
+    ("layer", "free"), [(SUMS, 64), (SUMS, 128), (SUMS, 256), ((96, 20, 512, 1), 128)]
+)
+def test_stores_hide_in_groups(layer: tuple[int, int, int, int], free: int) -> None:
+    """About so much is what `npu-split-layers` saves of stores of sums and of last steps.
+
+    It saves a little more of first loads, and less where fewer groups do.
+    """
+    op = convolution(*layer)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    found = choose(op, MACHINE, free * 1024)
+    step = compute_cycles(op, found.cut, MACHINE) / found.cut.steps(found.cut.order)
+    rates = nest_time.Rates(MACHINE.dma_setup_cycles, 0, MACHINE.dma_bytes_per_cycle, 1)
+    saved = saved_by_groups(stage, found, MACHINE, step, rates)
+    plain, split = (simulated(op, free * 1024, *passes) for passes in ((), ("npu-split-layers",)))
+    assert 0.75 * (plain - split) < saved <= 1.5 * (plain - split)
+    pl330 = replace(MACHINE, dma_fifo_bytes=1024)
+    assert saved_by_groups(stage, found, pl330, step, rates) == 0
 
 
 @pytest.mark.parametrize("size", [37, 20])

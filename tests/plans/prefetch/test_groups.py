@@ -41,6 +41,16 @@ def test_a_store() -> None:
     assert cycles_in(beside, 64, even(9000, 2), RATES) == 9000 + 100 + 800
 
 
+def test_a_store_beside_another_layer() -> None:
+    """What is computed behind the layer hides a part of the store, so groups may save nothing."""
+    beside = Beside(stores=(KERNELS,), behind=1200)
+    assert cycles_in(beside, 64, even(1000, 1), RATES) == 1000 + 100 + 1600
+    assert cycles_in(beside, 64, even(1000, 2), RATES) == 500 + 100 + 1600
+    hidden = Beside(stores=(KERNELS,), behind=1700)
+    assert groups_of(beside, 64, lambda count: even(1000, count), RATES, 2) == 2
+    assert groups_of(hidden, 64, lambda count: even(1000, count), RATES, 99) == 1
+
+
 def test_what_the_first_group_needs_starts_first() -> None:
     other = Start(1, 16 * 400, 1)
     beside = Beside(loads=(KERNELS,), others=(other,))

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from npu_plans.tiles.nest_time import Moved, Rates, Through, nest_cycles, through
+from npu_plans.prefetch.groups import GROUPS
+from npu_plans.tiles.nest_time import (
+    Moved,
+    Rates,
+    Through,
+    hidden_by_groups,
+    nest_cycles,
+    through,
+)
 from npu_plans.time import rates as simulated
 from npu_plans.time.program import Loop, Rename, Start, Step, Wait, Work
 from npu_plans.time.simulate import simulate, total_of
@@ -130,3 +138,13 @@ def test_what_is_stored_in_its_step_is_no_more_than_all() -> None:
     part = through(moved, tile, 2, 2, at_once=5)
     assert part == Through(behind=moved)
     assert through(moved, tile, 3, 2) == Through(Moved(3, 380, 12), alone=Moved(2, 320, 8))
+
+
+@pytest.mark.parametrize(
+    ("store", "last", "hidden"),
+    [(8000, 10_000, 8000), (8000, 3000, 3000), (8000, 100 * GROUPS[-1], 0), (90, 10_000, 0)],
+)
+def test_stores_hide_behind_groups_of_their_layer(store: int, last: int, hidden: int) -> None:
+    """All parts but the last leave beside computing, if that takes longer than their starts."""
+    found = hidden_by_groups(Fraction(store), Fraction(last), RATES)
+    assert found == Fraction(hidden * (GROUPS[-1] - 1), GROUPS[-1])

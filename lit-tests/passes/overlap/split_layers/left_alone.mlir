@@ -148,3 +148,42 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 65536 : i
     func.return
   }
 }
+
+// -----
+
+// The store runs beside the layer behind.
+// CHECK-LABEL: func.func @behind
+// CHECK-COUNT-2: npu.conv2d
+// CHECK-NOT: npu.conv2d
+builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 65536 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64, clock_hz = 1000000 : i64, macs_per_cycle = {i8 = 16 : i64}, dma_bytes_per_cycle = 16 : i64, dma_setup_cycles = 20 : i64, dma_jump_cycles = 4 : i64, sram_bytes_per_cycle = 256 : i64}>} {
+  func.func @behind(%w : memref<128x32x1x1xi8, #npu.dram>, %y : memref<1x128x4x4xi8, #npu.dram>) {
+    %x_tile = sram.alloc at 0 : memref<1x32x4x4xi8, #npu.sram>
+    %w_tile = sram.alloc at 512 : memref<128x32x1x1xi8, #npu.sram>
+    %y_tile = sram.alloc at 4608 : memref<1x128x4x4xi8, #npu.sram>
+    %z_tile = sram.alloc at 8192 : memref<1x128x4x4xi8, #npu.sram>
+    npu.conv2d ins(%x_tile, %w_tile : memref<1x32x4x4xi8, #npu.sram>, memref<128x32x1x1xi8, #npu.sram>) outs(%y_tile : memref<1x128x4x4xi8, #npu.sram>) {npu.layer = "conv"}
+    %1 = dma.start %y_tile to %y channel 3 : memref<1x128x4x4xi8, #npu.sram> to memref<1x128x4x4xi8, #npu.dram>
+    npu.conv2d ins(%x_tile, %w_tile : memref<1x32x4x4xi8, #npu.sram>, memref<128x32x1x1xi8, #npu.sram>) outs(%z_tile : memref<1x128x4x4xi8, #npu.sram>) {npu.layer = "conv"}
+    dma.wait %1
+    func.return
+  }
+}
+
+// -----
+
+// Nobody says how long the op behind takes.
+// CHECK-LABEL: func.func @unknown_behind
+// CHECK: npu.conv2d
+// CHECK-NOT: npu.conv2d
+builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 65536 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64, clock_hz = 1000000 : i64, macs_per_cycle = {i8 = 16 : i64}, dma_bytes_per_cycle = 16 : i64, dma_setup_cycles = 20 : i64, dma_jump_cycles = 4 : i64, sram_bytes_per_cycle = 256 : i64}>} {
+  func.func @unknown_behind(%w : memref<128x32x1x1xi8, #npu.dram>, %y : memref<1x128x4x4xi8, #npu.dram>) {
+    %x_tile = sram.alloc at 0 : memref<1x32x4x4xi8, #npu.sram>
+    %w_tile = sram.alloc at 512 : memref<128x32x1x1xi8, #npu.sram>
+    %y_tile = sram.alloc at 4608 : memref<1x128x4x4xi8, #npu.sram>
+    npu.conv2d ins(%x_tile, %w_tile : memref<1x32x4x4xi8, #npu.sram>, memref<128x32x1x1xi8, #npu.sram>) outs(%y_tile : memref<1x128x4x4xi8, #npu.sram>) {npu.layer = "conv"}
+    %1 = dma.start %y_tile to %y channel 3 : memref<1x128x4x4xi8, #npu.sram> to memref<1x128x4x4xi8, #npu.dram>
+    "test.op"(%x_tile) : (memref<1x32x4x4xi8, #npu.sram>) -> ()
+    dma.wait %1
+    func.return
+  }
+}
