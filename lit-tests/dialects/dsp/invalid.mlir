@@ -56,6 +56,38 @@ func.func @f(%m: memref<8xi32, strided<[2]>>, %i: index) {
 
 // -----
 
+func.func @f(%m: memref<8xi32>, %i: index) {
+  %x, %y = dsp.load_floats %m[%i] to 0 : memref<8xi32> -> f32, f32
+  func.return
+}
+// CHECK: expected floats in memory, got memref<8xi32>
+
+// -----
+
+func.func @f(%m: memref<1xf32>, %i: index) {
+  %x, %y = dsp.load_floats %m[%i] to 0 : memref<1xf32> -> f32, f32
+  func.return
+}
+// CHECK: expected at least 2 elements, got memref<1xf32>
+
+// -----
+
+func.func @f(%m: memref<8xf32>, %i: index) {
+  %x, %y = dsp.load_floats %m[%i] to 31 : memref<8xf32> -> f32, f32
+  func.return
+}
+// CHECK: expected registers from s0 to s31, got 2 from s31 on
+
+// -----
+
+func.func @f(%m: memref<8xf32>, %i: index) {
+  %x = dsp.load_floats %m[%i] to 0 : memref<8xf32> -> f32
+  func.return
+}
+// CHECK: expected 2 to 16 results, got 1
+
+// -----
+
 func.func @f(%m: memref<8xi32>, %i: index, %x: i32) {
   dsp.store_word %x, %m[%i] : i32, memref<8xi32>
   func.return

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @words
 // GENERIC-LABEL: "words"
-func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %i: index, %f: f32, %h: memref<8xi16>, %pairs: memref<8xi32>) {
+func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %i: index, %f: f32, %h: memref<8xi16>, %pairs: memref<8xi32>, %row: memref<8xf32, strided<[1], offset: ?>>) {
   // CHECK: %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
   // GENERIC: %x = "dsp.load_word"(%m, %i) : (memref<64xi8, #npu.sram>, index) -> i32
   %x = dsp.load_word %m[%i] : memref<64xi8, #npu.sram> -> i32
@@ -14,6 +14,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: %v0, %v1 = dsp.load_pair %pairs[%i] : memref<8xi32> -> i32, i32
   // GENERIC: %v0, %v1 = "dsp.load_pair"(%pairs, %i) : (memref<8xi32>, index) -> (i32, i32)
   %v0, %v1 = dsp.load_pair %pairs[%i] : memref<8xi32> -> i32, i32
+  // CHECK-NEXT: %f0, %f1, %f2 = dsp.load_floats %row[%i] to 4 : memref<8xf32, strided<[1], offset: ?>> -> f32, f32, f32
+  // GENERIC: %f0, %f1, %f2 = "dsp.load_floats"(%row, %i) <{register = 4 : i64}> : (memref<8xf32, strided<[1], offset: ?>>, index) -> (f32, f32, f32)
+  %f0, %f1, %f2 = dsp.load_floats %row[%i] to 4 : memref<8xf32, strided<[1], offset: ?>> -> f32, f32, f32
   // CHECK-NEXT: %a = dsp.sxtb16 %x rotate 0 : i32
   // GENERIC: %a = "dsp.sxtb16"(%x) <{rotate = 0 : i64}> : (i32) -> i32
   %a = dsp.sxtb16 %x rotate 0 : i32

@@ -150,8 +150,8 @@ def read_by(op: Operation) -> tuple[str | BlockArgument, int] | None:
     match op:
         case memref.LoadOp():
             source, size = op.memref, element_bytes(map_type(op.memref))
-        case dsp.LoadWordOp():
-            source, size = op.memref, WORD_BYTES
+        case dsp.LoadWordOp() | dsp.LoadFloatsOp():
+            source, size = op.memref, op.words * WORD_BYTES
         case dsp.CopyWordsOp():
             source, size = op.source, op.count * WORD_BYTES
         case mve.LoadOp():

@@ -52,6 +52,7 @@ WEIGHTS: Mapping[str, float] = {
     "dsp.smla": 1,
     "dsp.load_word": 1,
     "dsp.load_pair": 1,
+    "dsp.load_floats": 2,
     "dsp.store_word": 1,
     "dsp.sxtb16": 1,
     "dsp.sxtab16": 1,

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from npu_dialect.dsp import CopyWordsOp, LoadPairOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp import CopyWordsOp, LoadFloatsOp, LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.mve import EightPlacesOp, PlacesOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
@@ -114,7 +114,7 @@ class NestReader:
                 yield from self.element(op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 yield from self.element(op.memref, op.indices, writes=True)
-            case LoadWordOp() | LoadPairOp() | StoreWordOp() | CopyWordsOp():
+            case LoadWordOp() | LoadPairOp() | LoadFloatsOp() | StoreWordOp() | CopyWordsOp():
                 yield from self.words(op)
             case LoadVectorOp() | StoreVectorOp() | PlacesOp():
                 size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
@@ -127,11 +127,13 @@ class NestReader:
             case _:
                 pass
 
-    def words(self, op: LoadWordOp | LoadPairOp | StoreWordOp | CopyWordsOp) -> Iterator[Node]:
+    def words(
+        self, op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | CopyWordsOp
+    ) -> Iterator[Node]:
         """The accesses of an op to whole words."""
         match op:
-            case LoadWordOp() | LoadPairOp():
-                size = op.WORDS * WORD_BYTES
+            case LoadWordOp() | LoadPairOp() | LoadFloatsOp():
+                size = op.words * WORD_BYTES
                 yield from self.element(op.memref, [op.index], writes=False, size=size)
             case StoreWordOp():
                 yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)

@@ -23,6 +23,7 @@ from npu_dialect.dsp import (
     WORD_BYTES,
     CopyWordsOp,
     KeepOrderOp,
+    LoadFloatsOp,
     LoadPairOp,
     LoadWordOp,
     StoreWordOp,
@@ -53,7 +54,15 @@ SCALAR = ("arith.", "dsp.", "math.")
 """The beginnings of the names of ops on numbers."""
 
 OTHERS = frozenset(
-    (arith.ConstantOp, CopyWordsOp, KeepOrderOp, LoadPairOp, LoadWordOp, StoreWordOp)
+    (
+        arith.ConstantOp,
+        CopyWordsOp,
+        KeepOrderOp,
+        LoadFloatsOp,
+        LoadPairOp,
+        LoadWordOp,
+        StoreWordOp,
+    )
 )
 """Those that are more than a computation."""
 
@@ -135,7 +144,7 @@ class Reader:
                 yield Call(callee, tuple(map(self.number, roots)), self.layers.get(op))
             case memref.LoadOp() | memref.StoreOp():
                 yield self.element(op)
-            case LoadWordOp() | LoadPairOp() | StoreWordOp() | CopyWordsOp():
+            case LoadWordOp() | LoadPairOp() | LoadFloatsOp() | StoreWordOp() | CopyWordsOp():
                 yield from self.words(op)
             case KeepOrderOp():
                 yield Fence()
@@ -199,10 +208,12 @@ class Reader:
         value = self.number(op.value if writes else op.res)
         return self.access(op.memref, at, width, value, writes=writes)
 
-    def words(self, op: LoadWordOp | LoadPairOp | StoreWordOp | CopyWordsOp) -> Iterator[Step]:
-        """An access to a word or two, which lie at elements from an index on.
+    def words(
+        self, op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | CopyWordsOp
+    ) -> Iterator[Step]:
+        """An access to some words, which lie at elements from an index on.
 
-        A load of two words gives the first, from which the second follows.
+        A load of several words gives the first, from which the others follow.
         """
         if isinstance(op, CopyWordsOp):
             yield from self.copied_words(op)
@@ -212,9 +223,9 @@ class Reader:
             yield self.access(op.memref, at, WORD_BYTES, self.number(op.value), writes=True)
             return
         first = self.number(op.results[0])
-        yield self.access(op.memref, at, op.WORDS * WORD_BYTES, first, writes=False)
-        for second in op.results[1:]:
-            yield Compute(f"{op.name}.{second.type}", (first,), self.number(second))
+        yield self.access(op.memref, at, op.words * WORD_BYTES, first, writes=False)
+        for other in op.results[1:]:
+            yield Compute(f"{op.name}.{other.type}", (first,), self.number(other))
 
     def copied_words(self, op: CopyWordsOp) -> Iterator[Step]:
         """A copy of some words: a load and a store, of one instruction each."""

@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 
 from npu_dialect.arenas import is_on_chip
-from npu_dialect.dsp import CopyWordsOp, LoadPairOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp import CopyWordsOp, LoadFloatsOp, LoadPairOp, LoadWordOp, StoreWordOp
 from npu_dialect.mve import GatherBytesOp, GatherOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
@@ -263,6 +263,7 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
             memref.LoadOp()
             | LoadWordOp()
             | LoadPairOp()
+            | LoadFloatsOp()
             | LoadVectorOp()
             | GatherOp()
             | GatherBytesOp()

@@ -35,4 +35,5 @@ def plan_conv(op: Conv2dOp, options: LoopOptions) -> ConvPlan:
         unroll=options.unroll,
         floats=op.zero_points is None,
         wide=filters == depth == 1 and options.flash == "fast",
+        runs=options.loads_floats,
     )

@@ -4,72 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.windows import Axis
+from npu_passes.lowering.conv_places import BlockOrigin, Patch, Stretch
 from npu_passes.lowering.epilogue import Operands
+from npu_passes.lowering.float_weights import FloatWeights, Part, Taps, load_row
 from npu_passes.support.common import tap_range, window_start
-from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_plans.kernels.conv_plan import Block, ConvPlan
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Rows or columns of the input: the first one, and how many.
-
-    `places`: where the first tap of each output lies, from the first of them on. It may lie beside
-    them, on padding, if some taps are cut.
-    """
-
-    first: Index
-    extent: int
-    places: list[int]
-    is_cut: bool
-
-    def cut(self, place: Index) -> bool:
-        """Whether a tap at some place lies on padding."""
-        return self.is_cut and isinstance(place, int) and not 0 <= place < self.extent
-
-    @staticmethod
-    def of(
-        b: LoopBuilder, axis: Axis, position: Index, places: Sequence[int], hint: str
-    ) -> Stretch:
-        """What outputs read from a position on, without padding if the position is known.
-
-        `places`: where the first tap of each output lies, from that of the first output on.
-        """
-        start, extent = window_start(b, axis, position, hint), places[-1] + axis.reach
-        if not isinstance(start, int) or (start >= 0 and start + extent <= axis.size):
-            return Stretch(start, extent, list(places), is_cut=False)
-        first = max(start, 0)
-        extent = max(0, min(start + extent, axis.size) - first)
-        return Stretch(first, extent, [start + each - first for each in places], is_cut=True)
-
-
-@dataclass(frozen=True)
-class Patch:
-    """A part of an input channel, and its elements that are loaded, by row and column."""
-
-    window: SSAValue
-    loaded: dict[tuple[int, int], SSAValue]
-    columns: Stretch
-
-
-@dataclass(frozen=True)
-class BlockOrigin:
-    """The image, first input channel of the group, and first filter of a block of outputs."""
-
-    image: Index
-    channel: Index
-    filter: Index
-    patch: Patch | None = None
-    """The inputs of the block, if they are loaded for several blocks of filters at once."""
-    rows_inside: bool = False
-    """Whether all rows of taps are known to lie on real input."""
+from npu_plans.kernels.float_plan import Loads
 
 
 @dataclass(frozen=True)
@@ -80,6 +28,10 @@ class ConvSums:
     op: Conv2dOp
     plan: ConvPlan
     operands: Operands
+    weights: FloatWeights | None
+    """The weights in the order in which they are loaded; None to load single ones."""
+    registers: int
+    """The registers for floats if several can be loaded at once; else 0."""
 
     def block(
         self,
@@ -99,19 +51,22 @@ class ConvSums:
         row_taps, columns = self.first_taps(block)[0], self.columns_of(column, block)
         if columns.extent == 0:
             return list(starts)
-        kernel = (1, 1, plan.rows.kernel, plan.columns.kernel)
 
         def channels(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at_once = self.loads(block, row_taps[-1] + 1, columns)
+            part = self.part(place, i, at_once, step)
             for offset in range(step):
-                sums = one_channel(b.add(i, offset), sums)
+                sums = one_channel(b.add(i, offset), offset, part, sums)
             return sums
 
-        def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def one_channel(
+            i: Index, offset: int, part: Part | None, sums: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
             patch = place.patch or self.patch(place, i, row, column, block)
-            taps = [
-                b.window(self.op.weight, (b.add(place.filter, f), i, 0, 0), kernel, (2, 3), "taps")
-                for f in range(block.filters)
-            ]
+            if part is None:
+                taps = self.taps(place, i, 0, plan.rows.kernel, block.filters)
+            else:
+                taps = partial(part.taps, offset * plan.rows.kernel)
             return self.one_patch(patch, taps, row_taps, columns.places, sums)
 
         depth, step = shape_of(self.op.weight)[1], plan.channels
@@ -146,7 +101,8 @@ class ConvSums:
         y = window_start(b, plan.rows, row, "iy")
         sizes = (1, 1, row_taps[-1] + plan.rows.reach, columns.extent)
         at = (place.image, b.add(place.channel, channel), y, columns.first)
-        patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {}, columns)
+        loads = None if at_once else self.loads(block, row_taps[-1] + 1, columns)
+        patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {}, columns, loads)
         if at_once:
             kernel = product(range(plan.rows.kernel), range(plan.columns.kernel))
             for (ky, kx), top, left in product(kernel, row_taps, columns.places):
@@ -155,10 +111,79 @@ class ConvSums:
                     self.load_once(patch.window, tap, patch.loaded)
         return patch
 
+    def loads(self, block: Block, rows: int, columns: Stretch) -> Loads | None:
+        """The registers of a block if rows of its inputs are loaded at once; None if they are not.
+
+        Their elements must lie side by side, and each must be read. `rows` are those that are read
+        at the same time.
+        """
+        plan, strides = self.plan, memref_type(self.op.input).get_strides()
+        dilated = plan.rows.dilation > 1 or plan.columns.dilation > 1
+        if strides is None or strides[-1] != 1 or dilated or not plan.unroll.columns:
+            return None
+        read = {x + kx for x in columns.places for kx in range(plan.columns.kernel)}
+        if not read.issuperset(range(columns.extent)):
+            return None
+        found = Loads(block.filters, block.sums, rows, columns.extent, self.registers)
+        return found if found.fit else None
+
+    def part(
+        self, place: BlockOrigin, channel: Index, loads: Loads | None, channels: int
+    ) -> Part | None:
+        """The weights of a block for some channels; None if there is no table of them."""
+        plan, b = self.plan, self.b
+        if self.weights is None or loads is None or not plan.unroll.rows:
+            return None
+        if loads.filters != self.weights.filters:
+            return None
+        size = plan.rows.kernel * plan.columns.kernel
+        view = self.weights.part(place.filter, b.mul(channel, size), channels * size)
+        most = loads.taps(channels * size)
+        if loads.filters == 1 and most < size:
+            return None
+        return Part(self.weights, view, plan.columns.kernel, channels * size, most, {})
+
+    def taps(self, place: BlockOrigin, channel: Index, row: Index, rows: int, filters: int) -> Taps:
+        """What loads weights of a channel from a row of taps on, for some filters of a block."""
+        b, table, width = self.b, self.weights, self.plan.columns.kernel
+        if table is not None:
+            first = b.mul(b.add(b.mul(channel, self.plan.rows.kernel), row), width)
+            part = table.part(place.filter, first, rows * width)
+
+            def load(y: Index, x: Index) -> list[SSAValue]:
+                at = b.add(b.mul(y, width), x)
+                if filters == table.filters:
+                    return table.load(part, at)
+                lanes = range(place.lane, place.lane + filters)
+                return [b.load(part, (b.add(b.mul(at, table.filters), f),), "w") for f in lanes]
+
+            return load
+        windows = [
+            b.window(
+                self.op.weight,
+                (b.add(place.filter, place.lane + f), channel, row, 0),
+                (1, 1, rows, width),
+                (2, 3),
+                "taps",
+            )
+            for f in range(filters)
+        ]
+        return lambda y, x: [self.operands.weight(b.load(tap, (y, x), "w")) for tap in windows]
+
+    def tap(
+        self, place: BlockOrigin, channel: Index, ky: Index, kx: Index, filters: int
+    ) -> list[SSAValue]:
+        """The weights of one tap, as they are stored."""
+        if self.weights is not None:
+            return self.taps(place, channel, ky, 1, filters)(0, kx)
+        first = self.b.add(place.filter, place.lane)
+        places = [(self.b.add(first, f), channel, ky, kx) for f in range(filters)]
+        return [self.b.load(self.op.weight, at) for at in places]
+
     def one_patch(
         self,
         patch: Patch,
-        taps: Sequence[SSAValue],
+        taps: Taps,
         row_taps: Sequence[int],
         column_taps: Sequence[int],
         sums: Sequence[SSAValue],
@@ -178,7 +203,7 @@ class ConvSums:
     def row_of_taps(
         self,
         patch: Patch,
-        taps: Sequence[SSAValue],
+        taps: Taps,
         ky: Index,
         places: tuple[Sequence[int], Sequence[int]],
         loaded: dict[tuple[int, int], SSAValue],
@@ -193,11 +218,11 @@ class ConvSums:
             row, column = b.mul(ky, plan.rows.dilation), b.mul(kx, plan.columns.dilation)
             if all(patch.columns.cut(b.add(column, x)) for x in places[1]):
                 return
-            weights = [self.operands.weight(b.load(tap, (ky, kx), "w")) for tap in taps]
+            weights = taps(ky, kx)
             for position, (weight, y, x) in enumerate(product(weights, *places)):
                 if patch.columns.cut(b.add(column, x)):
                     continue
-                value = self.load_once(patch.window, (b.add(row, y), b.add(column, x)), loaded)
+                value = self.element(patch, (b.add(row, y), b.add(column, x)), loaded)
                 sums[position] = b.mac(sums[position], value, weight)
 
         if plan.unroll.columns:
@@ -231,17 +256,9 @@ class ConvSums:
         def one_row(i: Index, ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             line = b.add(y, b.mul(ky, plan.rows.dilation))
             at = (place.image, b.add(place.channel, i), line, columns.first)
-            patch = Patch(b.window(self.op.input, at, sizes, (2, 3), "patch"), {}, columns)
-            taps = [
-                b.window(
-                    self.op.weight,
-                    (b.add(place.filter, f), i, ky, 0),
-                    (1, 1, 1, plan.columns.kernel),
-                    (2, 3),
-                    "taps",
-                )
-                for f in range(block.filters)
-            ]
+            window = b.window(self.op.input, at, sizes, (2, 3), "patch")
+            patch = Patch(window, {}, columns, self.loads(block, 1, columns))
+            taps = self.taps(place, i, ky, 1, block.filters)
             return self.row_of_taps(patch, taps, 0, ([0], columns.places), patch.loaded, sums)
 
         def one_channel(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -284,10 +301,7 @@ class ConvSums:
                 b.add(y, b.mul(ky, plan.rows.dilation)),
                 b.add(x, b.mul(kx, plan.columns.dilation)),
             )
-            weights = [
-                b.load(self.op.weight, (b.add(place.filter, f), i, ky, kx))
-                for f in range(len(starts))
-            ]
+            weights = self.tap(place, i, ky, kx, len(starts))
             value = self.operands.input(b.load(self.op.input, at))
             factors = zip(sums, weights, strict=True)
             return [b.mac(total, value, self.operands.weight(w)) for total, w in factors]
@@ -300,6 +314,23 @@ class ConvSums:
 
         depth = shape_of(self.op.weight)[1]
         return b.loop(0, depth, one_channel, starts, hint="ic", carry="acc")
+
+    def element(
+        self,
+        patch: Patch,
+        at: tuple[Index, Index],
+        loaded: dict[tuple[int, int], SSAValue],
+    ) -> SSAValue:
+        """An element of a patch, which is loaded with its row if that is loaded at once."""
+        y, x = at
+        if patch.loads is None or not isinstance(y, int) or not isinstance(x, int):
+            return self.load_once(patch.window, at, loaded)
+        if (y, x) not in loaded:
+            extent, first = patch.loads.extent, patch.loads.first_of(y)
+            row = self.b.window(patch.window, (y, 0), (1, extent), (1,), "row")
+            values = load_row(self.b, row, extent, first)
+            loaded.update(((y, each), value) for each, value in enumerate(values))
+        return loaded[y, x]
 
     def load_once(
         self,

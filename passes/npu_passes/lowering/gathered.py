@@ -11,7 +11,8 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums
+from npu_passes.lowering.conv_places import BlockOrigin
+from npu_passes.lowering.conv_sums import ConvSums
 from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.lowering.pool_window import PoolWindow
 from npu_passes.support.common import tap_range, window_start
@@ -57,7 +58,7 @@ class Gather:
         ) -> list[SSAValue]:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            one = BlockOrigin(place.image, place.channel, b.add(place.filter, filter))
+            one = BlockOrigin(place.image, place.channel, place.filter, lane=filter)
             sums = self.sums.block(one, [biases[filter]], at_row, at_column, Block(1, 1, 1))
             return [self.window.folded(best[0], sums[0])]
 
@@ -120,7 +121,7 @@ class Gather:
         ) -> list[SSAValue]:
             at_row = b.add(y, b.mul(wy, rows.dilation), "cy")
             at_column = b.add(x, b.mul(wx, columns.dilation), "cx")
-            one = replace(place, filter=b.add(place.filter, filter))
+            one = replace(place, lane=filter)
             (value,) = self.sums.points(one, [biases[filter]], at_row, at_column)
             return [self.window.folded(best[0], value)]
 

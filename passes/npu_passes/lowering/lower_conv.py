@@ -18,9 +18,11 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
+from npu_passes.lowering.conv_places import BlockOrigin, Patch
 from npu_passes.lowering.conv_plans import plan_conv
-from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Patch
+from npu_passes.lowering.conv_sums import ConvSums
 from npu_passes.lowering.epilogue import Epilogue, Operands
+from npu_passes.lowering.float_weights import FloatWeights
 from npu_passes.lowering.gathered import Gather
 from npu_passes.lowering.pool_window import PoolWindow
 from npu_passes.lowering.scattered import Scatter
@@ -150,6 +152,8 @@ class ConvLowering:
         """
         b, plan = self.b, self.plan
         if not self.by_rows or (plan.mode == "gather" and not plan.window_at_once):
+            return None
+        if self.sums.registers:
             return None
         place, block = BlockOrigin(image, group, 0), Block(1, 1, width)
         if plan.mode == "gather":
@@ -326,7 +330,9 @@ class ConvLowering:
 def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of a convolution."""
     plan = plan_conv(op, options)
-    sums = ConvSums(b, op, plan, Operands(b, op))
+    weights = FloatWeights.of(b, op, plan.block.filters, options)
+    registers = options.registers if options.loads_floats and op.zero_points is None else 0
+    sums = ConvSums(b, op, plan, Operands(b, op), weights, registers)
     epilogue = Epilogue(b, op, out)
     window = PoolWindow(b, op, plan, epilogue)
     has_edges, strips = options.flash == "fast", strips_of(op, plan, options)

@@ -23,8 +23,8 @@ between blocks, or if an op other than a call refers to it.
 The pass may run twice. Between `npu-outline-layers` and `npu-lower-to-loops`, with
 `before-lowering=true`, it merges functions that hold the same layer, so that these loops are built
 once. It then leaves those alone to which a call passes constants that the lowering packs for each
-layer: integers, and floats on a machine with vectors. After the lowering, it merges these too if
-their loops are alike.
+layer: integers, and floats on a machine with vectors or loads of several floats. After the
+lowering, it merges these too if their loops are alike.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from npu_dialect.target import machine_of
 from npu_dialect.walking import walk
 from npu_passes.lowering.function_shapes import Constant, FunctionShape, value_of
 from npu_passes.lowering.kernels.constants import Users, symbol_users
+from npu_passes.support.common import loads_floats
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_passes.support.symbols import identifier
@@ -99,8 +100,10 @@ def functions_to_share(
 def packed_types(module: ModuleOp) -> tuple[Attribute, ...]:
     """The types of weights and biases that the lowering packs for each layer."""
     machine = machine_of(module)
-    vectors = machine is not None and "mve" in machine.features
-    return (*QUANTISED, *SUMS, *((f32,) if vectors else ()))
+    packs_floats = machine is not None and (
+        "mve" in machine.features or loads_floats(machine.features, machine.registers)
+    )
+    return (*QUANTISED, *SUMS, *((f32,) if packs_floats else ()))
 
 
 def can_be_shared(function: func.FuncOp, users: Users) -> bool:

@@ -11,7 +11,8 @@ from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering.conv_sums import BlockOrigin, ConvSums, Stretch
+from npu_passes.lowering.conv_places import BlockOrigin, Stretch
+from npu_passes.lowering.conv_sums import ConvSums
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.conv_plan import Block, ConvPlan

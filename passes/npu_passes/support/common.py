@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npu_dialect.dsp import FLOAT_REGISTERS
 from npu_dialect.npu.pointwise import ActivationAttr
 from npu_dialect.windows import Axis
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_gapless, memref_type
@@ -42,9 +43,19 @@ class LoopOptions:
         return "dsp" in self.features and self.registers > 0
 
     @property
+    def loads_floats(self) -> bool:
+        """Whether the core loads several registers for floats in one instruction."""
+        return loads_floats(self.features, self.registers)
+
+    @property
     def words(self) -> Literal["wide", "narrow"]:
         """How weights for dual multiply-accumulates are stored: 16 bits (wide), 8 bits (narrow)."""
         return "wide" if self.flash == "fast" else "narrow"
+
+
+def loads_floats(features: Sequence[str], registers: int) -> bool:
+    """Whether a machine's kernels of floats use `dsp.load_floats`. Those on vectors do not."""
+    return "dsp" in features and "mve" not in features and registers >= FLOAT_REGISTERS
 
 
 def window_start(b: LoopBuilder, axis: Axis, position: Index, hint: str | None = None) -> Index:

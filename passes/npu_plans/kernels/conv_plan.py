@@ -6,11 +6,12 @@ with an unrolled kernel. The rest, the *border*, is computed point by point with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, product
 from typing import Literal
 
 from npu_dialect.windows import Axis
+from npu_plans.kernels.float_plan import row_block, window_filters
 
 PoolMode = Literal["none", "gather", "scatter"]
 """`gather`: each pooled output runs over its window. `scatter`: each convolution value is folded
@@ -271,6 +272,11 @@ def block_work(columns: int, filters: int) -> int:
     return columns + filters + columns * filters
 
 
+def is_dense(rows: Axis, columns: Axis, pool: tuple[Axis, Axis] | None) -> bool:
+    """Whether neighbouring taps, and outputs of a pooling window, have no gaps between them."""
+    return all(axis.dilation == 1 for axis in (rows, columns, *(pool or ())))
+
+
 def choose_unroll(kernel: tuple[int, int], sums: int, limit: int) -> Unroll:
     """Unroll the tap loops as long as the straight-line code has at most `limit` products.
 
@@ -304,13 +310,14 @@ def plan(
     unroll: int,
     floats: bool = False,
     wide: bool = False,
+    runs: bool = False,
 ) -> ConvPlan:
     """The loop structure of a convolution with `filters` filters of `depth` channels in a group.
 
     `modes`: the possible ways to compute the pooling, best first; `registers`: floating-point
     registers, 0 without an FPU; `unroll`: the most multiply-accumulates of straight-line code;
     `floats`: whether sums are in floating-point registers; `wide`: whether register blocks may be
-    wide, which is more code.
+    wide, which is more code; `runs`: whether several floats can be loaded at once.
     """
     mode = choose_mode(modes, (pool[0].kernel, pool[1].kernel) if pool else None, registers)
     gathers = mode == "gather" and pool is not None
@@ -327,9 +334,16 @@ def plan(
     kernel = (rows.kernel, columns.kernel)
     if floats and at_once and window is not None:
         block = window_block(filters, window, kernel, registers, unroll) or block
+        steps = rows.stride, columns.stride
+        if runs and is_dense(rows, columns, pool):
+            found = window_filters(filters, window, depth, kernel, steps, registers, unroll)
+            block = block if found is None else replace(block, filters=found)
     elif floats and not gathers:
         width = Span(0, span_columns.total, span_columns.total)
         block = widest_block(filters, width, columns.kernel, registers, wide=wide) or block
+        if runs and is_dense(rows, columns, None):
+            found = row_block(filters, span_columns.total, depth, kernel, columns.stride, registers)
+            block = block if found is None else Block(found[0], 1, found[1])
     lines = choose_unroll(kernel, block.sums, unroll)
     channels = 1
     if floats and lines.rows and block.sums > 1:

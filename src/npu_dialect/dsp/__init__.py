@@ -40,11 +40,14 @@ from npu_dialect.dsp.arithmetic import (
     Uxtb16Op,
 )
 from npu_dialect.dsp.memory import (
+    FLOAT_REGISTERS,
     MOST_COPIED,
+    MOST_FLOATS,
     PAIR,
     WORD_BYTES,
     CopyWordsOp,
     KeepOrderOp,
+    LoadFloatsOp,
     LoadPairOp,
     LoadWordOp,
     StoreWordOp,
@@ -52,7 +55,9 @@ from npu_dialect.dsp.memory import (
 
 __all__ = [
     "DSP",
+    "FLOAT_REGISTERS",
     "MOST_COPIED",
+    "MOST_FLOATS",
     "PAIR",
     "ROTATIONS",
     "SATURATIONS",
@@ -63,6 +68,7 @@ __all__ = [
     "Halves",
     "HalvesAttr",
     "KeepOrderOp",
+    "LoadFloatsOp",
     "LoadPairOp",
     "LoadWordOp",
     "PackOp",
@@ -86,6 +92,7 @@ DSP = Dialect(
     [
         LoadWordOp,
         LoadPairOp,
+        LoadFloatsOp,
         StoreWordOp,
         CopyWordsOp,
         Sxtb16Op,

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, i32, i64
+from xdsl.dialects.builtin import (
+    Float32Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    f32,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -14,6 +22,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_result_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
@@ -32,6 +41,13 @@ MOST_COPIED = 16
 expects back."""
 
 
+FLOAT_REGISTERS = 32
+"""The registers for floats: s0 to s31."""
+
+MOST_FLOATS = 16
+"""The most floats that one op loads."""
+
+
 def verify_words(type_: Attribute, widths: Sequence[int], words: int = 1) -> None:
     """Check that a buffer has one axis of contiguous integers, enough for some words.
 
@@ -43,6 +59,11 @@ def verify_words(type_: Attribute, widths: Sequence[int], words: int = 1) -> Non
         kinds = " or ".join(f"{width} bits" for width in widths)
         raise VerifyException(f"expected integers of {kinds} in memory, got {type_}")
     count = words * 8 * WORD_BYTES // element.width.data
+    verify_vector(type_, count)
+
+
+def verify_vector(type_: MemRefType[Attribute], count: int) -> None:
+    """Check that a buffer has one axis without gaps, and enough elements; raises as above."""
     shape, strides = type_.get_shape(), type_.get_strides()
     if len(shape) != 1 or strides is None or tuple(strides) != (1,):
         raise VerifyException(f"expected one axis without gaps, got {type_}")
@@ -64,9 +85,6 @@ class LoadWordOp(IRDLOperation):
 
     name = "dsp.load_word"
 
-    WORDS: ClassVar[int] = 1
-    """The words that it loads."""
-
     memref = operand_def(MemRefType)
     index = operand_def(IndexType)
     result = result_def(i32)
@@ -77,6 +95,11 @@ class LoadWordOp(IRDLOperation):
 
     def __init__(self, memref: SSAValue, index: SSAValue) -> None:
         super().__init__(operands=[memref, index], result_types=[i32])
+
+    @property
+    def words(self) -> int:
+        """The words that it loads."""
+        return 1
 
     def verify_(self) -> None:
         """The buffer is a vector of bytes or of 16-bit halves."""
@@ -97,9 +120,6 @@ class LoadPairOp(IRDLOperation):
 
     name = "dsp.load_pair"
 
-    WORDS: ClassVar[int] = PAIR
-    """The words that it loads."""
-
     memref = operand_def(MemRefType)
     index = operand_def(IndexType)
     first = result_def(i32)
@@ -114,9 +134,73 @@ class LoadPairOp(IRDLOperation):
     def __init__(self, memref: SSAValue, index: SSAValue) -> None:
         super().__init__(operands=[memref, index], result_types=[i32, i32])
 
+    @property
+    def words(self) -> int:
+        """The words that it loads."""
+        return PAIR
+
     def verify_(self) -> None:
         """The buffer is a vector of at least two words."""
         verify_words(self.memref.type, (32,), PAIR)
+
+
+@irdl_op_definition
+class LoadFloatsOp(IRDLOperation):
+    """VLDM: loads some neighbouring floats, from the element at the index on.
+
+    The instruction fills neighbouring registers, from `register` on: 4 is s4. Whoever builds the op
+    chooses them, so that what is needed at the same time lies in different ones. A C compiler moves
+    a value away if its register is loaded again before the last use.
+
+    ```mlir
+    %a, %b, %c = dsp.load_floats %row[%i] to 4 : memref<24xf32> -> f32, f32, f32
+    ```
+    """
+
+    name = "dsp.load_floats"
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    register = prop_def(IntegerAttr.constr(i64))
+    values = var_result_def(Float32Type)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$memref `[` $index `]` `to` $register attr-dict `:` type($memref) `->` type($values)"
+    )
+
+    def __init__(self, memref: SSAValue, index: SSAValue, count: int, register: int) -> None:
+        super().__init__(
+            operands=[memref, index],
+            result_types=[[f32] * count],
+            properties={"register": IntegerAttr(register, i64)},
+        )
+
+    @property
+    def words(self) -> int:
+        """The words that it loads."""
+        return len(self.values)
+
+    @property
+    def first(self) -> int:
+        """The number of the first register."""
+        return self.register.value.data
+
+    def verify_(self) -> None:
+        """The buffer is a vector of as many floats, for as many registers."""
+        if not PAIR <= self.words <= MOST_FLOATS:
+            raise VerifyException(f"expected {PAIR} to {MOST_FLOATS} results, got {self.words}")
+        if not 0 <= self.first <= FLOAT_REGISTERS - self.words:
+            raise VerifyException(
+                f"expected registers from s0 to s{FLOAT_REGISTERS - 1}, "
+                f"got {self.words} from s{self.first} on"
+            )
+        type_ = self.memref.type
+        assert is_buffer_type(type_)
+        if not isinstance(type_.element_type, Float32Type):
+            raise VerifyException(f"expected floats in memory, got {type_}")
+        verify_vector(type_, self.words)
 
 
 @irdl_op_definition
@@ -209,11 +293,7 @@ class CopyWordsOp(IRDLOperation):
         if element_bytes(source) > WORD_BYTES:
             raise VerifyException(f"expected elements of at most a word, got {source}")
         for type_ in (source, target):
-            shape, strides = type_.get_shape(), type_.get_strides()
-            if len(shape) != 1 or strides is None or tuple(strides) != (1,):
-                raise VerifyException(f"expected one axis without gaps, got {type_}")
-            if 0 <= shape[0] < self.elements:
-                raise VerifyException(f"expected at least {self.elements} elements, got {type_}")
+            verify_vector(type_, self.elements)
 
 
 @irdl_op_definition

@@ -68,6 +68,21 @@ def load_pair(buffer: Array, index: int) -> tuple[int, int]:
     return buffer.item(index), buffer.item(index + 1)
 
 
+def load_floats(op: dsp.LoadFloatsOp) -> Callable[[Array, int], tuple[np.float32, ...]]:
+    """The function that loads the neighbouring floats of an op, from an element of a vector on.
+
+    It raises: InterpretationError if one is outside the buffer.
+    """
+    count = op.words
+
+    def loaded(buffer: Array, index: int) -> tuple[np.float32, ...]:
+        if not 0 <= index <= buffer.size - count:
+            raise outside(buffer, index)
+        return tuple(buffer[index : index + count])
+
+    return loaded
+
+
 def store_word(value: int, buffer: Array, index: int) -> None:
     """Store a word as four bytes of a vector, the lowest byte first, from an element on.
 
@@ -116,6 +131,13 @@ class DspFunctions(InterpreterFunctions):
     def run_load_pair(self, _: Interpreter, op: dsp.LoadPairOp, args: PythonValues) -> PythonValues:
         """Load two neighbouring words."""
         return load_pair(*args)
+
+    @impl(dsp.LoadFloatsOp)
+    def run_load_floats(
+        self, _: Interpreter, op: dsp.LoadFloatsOp, args: PythonValues
+    ) -> PythonValues:
+        """Load neighbouring floats."""
+        return load_floats(op)(*args)
 
     @impl(dsp.StoreWordOp)
     def run_store_word(

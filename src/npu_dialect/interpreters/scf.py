@@ -29,6 +29,7 @@ from npu_dialect import dsp
 from npu_dialect.interpreters.arith import meaning_of
 from npu_dialect.interpreters.dsp import (
     copy_words,
+    load_floats,
     load_pair,
     load_word,
     rounded,
@@ -216,6 +217,8 @@ def function_for(op: Operation) -> Callable[..., Any] | None:
             return reinterpret_cast(op)
         case dsp.CopyWordsOp():
             return copy_words(op)
+        case dsp.LoadFloatsOp():
+            return load_floats(op)
         case _:
             return FUNCTIONS.get(type(op)) or vector_meaning(op) or meaning_of(op)
 

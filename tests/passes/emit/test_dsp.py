@@ -13,9 +13,10 @@ import pytest
 from helpers.c_harness import write_files
 from helpers.dsp_program import OPS, Case, expected, program
 from helpers.emulated import require
-from helpers.parsing import emit_text
+from helpers.parsing import emit_text, parse
 from helpers.plain_c import computes
-from npu_dialect.dsp import DSP, MOST_COPIED
+from npu_dialect.dsp import DSP, FLOAT_REGISTERS, MOST_COPIED, MOST_FLOATS, PAIR
+from npu_dialect.interpreters import run_function
 from npu_passes.emit.c.dsp_helpers import HELPERS
 from npu_tools.verifying.emulators import run_on
 from npu_tools.verifying.emulators.build import compiler_of
@@ -141,6 +142,78 @@ def test_copies_take_two_instructions(tmp_path: Path) -> None:
     assert used.count("vldmia") == used.count("vstmia") == MOST_COPIED + 1
 
 
+def float_loads() -> str:
+    """A program that copies `%x` in loads of every length, to the first or the last registers."""
+    total = sum(range(PAIR, MOST_FLOATS + 1))
+    kind = f"memref<{total}xf32, #npu.sram>"
+    lines, place = list[str](), 0
+    for count in range(PAIR, MOST_FLOATS + 1):
+        names = [f"%v{place + each}" for each in range(count)]
+        register = FLOAT_REGISTERS - count if count % 2 else 0
+        lines.append(f"%i{place} = arith.constant {place} : index")
+        lines.append(
+            f"{', '.join(names)} = dsp.load_floats %x[%i{place}] to {register} : {kind} -> "
+            + ", ".join(["f32"] * count)
+        )
+        for each, name in enumerate(names):
+            at = f"%i{place}" if each == 0 else f"%i{place + each}"
+            if each:
+                lines.append(f"{at} = arith.constant {place + each} : index")
+            lines.append(f"memref.store {name}, %y[{at}] : {kind}")
+        place += count
+    inner = "\n".join(lines)
+    return f"""
+    func.func @loads(
+        %x: {kind} {{sram.input, sram.offset = 0 : i64}},
+        %y: {kind} {{sram.output, sram.offset = {4 * total} : i64}}
+    ) attributes {{sram.arena = {8 * total} : i64}} {{
+      {inner}
+      func.return
+    }}"""
+
+
+@pytest.mark.parametrize("machine", ["", "cortex-m4", "cortex-m0"])
+def test_loads_of_several_floats(machine: str, tmp_path: Path) -> None:
+    x = np.arange(sum(range(PAIR, MOST_FLOATS + 1)), dtype=np.float32)
+    if not machine:
+        module = parse(float_loads())
+        module.verify()
+        np.testing.assert_array_equal(run_function(module, "loads", (x,))[0], x)
+        computes(float_loads(), "loads", (x,), (x,), "c++")
+        return
+    require(machine)
+    write_files(tmp_path, emit_text(float_loads(), "loads"), "loads")
+    (run,) = run_on(machine, tmp_path / "loads.c", [{"x": x}]).runs
+    np.testing.assert_array_equal(run.outputs["y"], x)
+
+
+def test_functions_with_loads_of_several_floats_keep_their_order() -> None:
+    kind = "memref<4xf32>"
+    source = emit_text(
+        f"""
+        func.func private @layer(%x: {kind}, %y: {kind}) {{
+          %c0 = arith.constant 0 : index
+          %v, %w = dsp.load_floats %x[%c0] to 4 : {kind} -> f32, f32
+          memref.store %w, %y[%c0] : {kind}
+          func.return
+        }}
+        func.func @k(%x: {kind}, %y: {kind}) {{
+          func.call @layer(%x, %y) : ({kind}, {kind}) -> ()
+          func.return
+        }}""",
+        "k",
+    ).source
+    assert "static NPU_IN_ORDER void k_layer(" in source
+    assert "{s4-s5}" in source
+    assert "NPU_IN_ORDER" not in emit_text(ORDERED, "k").source
+
+
+def test_a_load_of_several_floats_takes_one_instruction(tmp_path: Path) -> None:
+    used = assembly(float_loads().replace("@loads", "@k"), tmp_path)
+    assert used.count("vldmia") == MOST_FLOATS - PAIR + 1
+    assert "vldr.32" not in used
+
+
 def test_an_instruction_for_each_op(tmp_path: Path) -> None:
     used = assembly(program(), tmp_path)
     for name in (
@@ -179,7 +252,7 @@ def test_only_functions_that_are_used() -> None:
 
 def test_the_program_has_every_op() -> None:
     named = {op.partition(" ")[0] for op in OPS}
-    named |= {"dsp.store_word", "dsp.keep_order", "dsp.copy_words"}
+    named |= {"dsp.store_word", "dsp.keep_order", "dsp.copy_words", "dsp.load_floats"}
     assert named == {op.name for op in DSP.operations}
     printed = set(re.findall(r"npu_dsp_\w+(?=\()", emit_text(program()).source))
     assert printed == set(HELPERS)

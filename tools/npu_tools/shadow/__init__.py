@@ -48,6 +48,7 @@ FOLLOWED = (
     memref.DimOp,
     dsp.LoadWordOp,
     dsp.LoadPairOp,
+    dsp.LoadFloatsOp,
     dsp.StoreWordOp,
     dsp.CopyWordsOp,
     mve.LoadOp,

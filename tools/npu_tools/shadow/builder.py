@@ -184,7 +184,13 @@ class Builder:
                 self.element(op, op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 self.element(op, op.memref, op.indices, writes=True)
-            case dsp.LoadWordOp() | dsp.LoadPairOp() | dsp.StoreWordOp() | dsp.CopyWordsOp():
+            case (
+                dsp.LoadWordOp()
+                | dsp.LoadPairOp()
+                | dsp.LoadFloatsOp()
+                | dsp.StoreWordOp()
+                | dsp.CopyWordsOp()
+            ):
                 self.words(op)
             case mve.LoadOp() | mve.StoreOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
@@ -196,12 +202,13 @@ class Builder:
                 pass
 
     def words(
-        self, op: dsp.LoadWordOp | dsp.LoadPairOp | dsp.StoreWordOp | dsp.CopyWordsOp
+        self,
+        op: dsp.LoadWordOp | dsp.LoadPairOp | dsp.LoadFloatsOp | dsp.StoreWordOp | dsp.CopyWordsOp,
     ) -> None:
         """Note the accesses of an op to whole words."""
         match op:
-            case dsp.LoadWordOp() | dsp.LoadPairOp():
-                count = op.WORDS * word_of(op.memref)
+            case dsp.LoadWordOp() | dsp.LoadPairOp() | dsp.LoadFloatsOp():
+                count = op.words * word_of(op.memref)
                 self.element(op, op.memref, [op.index], writes=False, count=count)
             case dsp.StoreWordOp():
                 self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))

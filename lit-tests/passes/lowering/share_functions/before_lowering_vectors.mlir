@@ -1,10 +1,11 @@
 // RUN: npu-opt %s -p 'npu-attach-target{target=cortex-m55},npu-share-functions{before-lowering=true}' | filecheck %s
-// RUN: npu-opt %s -p 'npu-attach-target{target=cortex-m4},npu-share-functions{before-lowering=true}' | filecheck %s --check-prefix=SCALAR
+// RUN: npu-opt %s -p 'npu-attach-target{target=cortex-m4},npu-share-functions{before-lowering=true}' | filecheck %s
+// RUN: npu-opt %s -p 'npu-attach-target{target=fe310},npu-share-functions{before-lowering=true}' | filecheck %s --check-prefix=SCALAR
 
 "memref.global"() <{sym_name = "w0", sym_visibility = "private", type = memref<2x2xf32>, initial_value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>, constant}> : () -> ()
 "memref.global"() <{sym_name = "w1", sym_visibility = "private", type = memref<2x2xf32>, initial_value = dense<[[5.0, 6.0], [7.0, 8.0]]> : tensor<2x2xf32>, constant}> : () -> ()
 
-// On a machine with vectors, the lowering packs floats for each layer, so the layers are not merged before.
+// On a machine with vectors, or with loads of several floats, the lowering packs floats for each layer, so the layers are not merged before.
 // CHECK-LABEL: func.func @main
 // CHECK: func.call @dense0
 // CHECK: func.call @dense1

@@ -64,6 +64,7 @@ STRUCTURE = (
     *dma.DMA.operations,
     dsp.LoadWordOp,
     dsp.LoadPairOp,
+    dsp.LoadFloatsOp,
     dsp.StoreWordOp,
     dsp.CopyWordsOp,
     dsp.KeepOrderOp,
@@ -313,7 +314,8 @@ RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
     memref.AllocOp: problem_of_alloc,
     **dict.fromkeys((memref.LoadOp, memref.StoreOp), problem_of_access),
     **dict.fromkeys(
-        (dsp.LoadWordOp, dsp.LoadPairOp, dsp.StoreWordOp, dsp.CopyWordsOp), problem_of_access
+        (dsp.LoadWordOp, dsp.LoadPairOp, dsp.LoadFloatsOp, dsp.StoreWordOp, dsp.CopyWordsOp),
+        problem_of_access,
     ),
     **dict.fromkeys((mve.LoadOp, mve.StoreOp, mve.GatherOp), problem_of_access),
     **dict.fromkeys((mve.GatherBytesOp, mve.ScatterOp), problem_of_access),

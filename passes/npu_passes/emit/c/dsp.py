@@ -20,15 +20,22 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
-from npu_passes.emit.c import copied_words
+from npu_passes.emit.c import copied_words, loaded_floats
 from npu_passes.emit.c.body import Body
-from npu_passes.emit.c.dsp_helpers import KEEP_ORDER, use_helper, use_macro
+from npu_passes.emit.c.dsp_helpers import use_helper, use_macro
 from npu_passes.emit.c.expr import Expr, call
+from npu_passes.emit.c.macros import INLINE, KEEP_ORDER
 from npu_passes.emit.c.memory import element
 from npu_passes.emit.c.types import memref_of
 
 Access: TypeAlias = (
-    dsp.LoadWordOp | dsp.LoadPairOp | dsp.StoreWordOp | mve.LoadOp | mve.StoreOp | mve.PlacesOp
+    dsp.LoadWordOp
+    | dsp.LoadPairOp
+    | dsp.LoadFloatsOp
+    | dsp.StoreWordOp
+    | mve.LoadOp
+    | mve.StoreOp
+    | mve.PlacesOp
 )
 
 
@@ -55,14 +62,27 @@ def print_load_word(body: Body, op: dsp.LoadWordOp) -> None:
 
 def print_load_pair(body: Body, op: dsp.LoadPairOp) -> None:
     """Print the load of two words into two variables, which nothing changes afterwards."""
+    print_loads(body, op, use_helper(body.unit, "load_pair"))
+
+
+def print_loads(body: Body, op: dsp.LoadPairOp | dsp.LoadFloatsOp, helper: str) -> None:
+    """Print the call of a function that loads each result into a variable."""
     place = address(body, op).text
     names = [body.name_for(result) for result in op.results]
-    kind = body.unit.ctype(op.first.type).name
-    helper = use_helper(body.unit, "load_pair")
+    kind = body.unit.ctype(op.results[0].type).name
     body.line(f"{kind} {', '.join(names)};")
     body.add_to_line(f"{helper}({place}, {', '.join(f'&{name}' for name in names)});")
     for result, name in zip(op.results, names, strict=True):
         body.values[result] = Expr(name)
+
+
+def print_load_floats(body: Body, op: dsp.LoadFloatsOp) -> None:
+    """Print the load of some floats into variables, which nothing changes afterwards."""
+    shape = op.words, op.first
+    name, helper = loaded_floats.name_of(*shape), loaded_floats.load_of(*shape)
+    use_macro(body.unit, INLINE)
+    body.unit.helpers.setdefault(name, helper.text(name))
+    print_loads(body, op, name)
 
 
 def print_store_word(body: Body, op: dsp.StoreWordOp) -> None:

@@ -20,47 +20,8 @@ from npu_dialect import dsp
 from npu_passes.emit.c import scaled_words
 from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.integers import Build
+from npu_passes.emit.c.macros import ARM, MACROS
 from npu_passes.emit.c.unit import Unit
-
-ARM = "NPU_DSP_ARM"
-"""The macro that is defined if the machine has the instructions."""
-
-KEEP_ORDER = "NPU_KEEP_ORDER"
-"""The macro across which a compiler must not move accesses to memory."""
-
-NO_INLINE = "NPU_NOINLINE"
-"""The macro in front of a function that must not be inlined, so that it has all registers."""
-
-MACROS = {
-    ARM: """\
-/* Words of packed bytes and halves: instructions of Arm, or the same in plain C. */
-#if defined(__ARM_FEATURE_SIMD32) && defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
-#include <arm_acle.h>
-#define NPU_DSP_ARM 1
-#endif
-""",
-    KEEP_ORDER: """\
-/* Compilers move no access to memory across this: loads that are hoisted fill the registers. */
-#ifndef NPU_KEEP_ORDER
-#if defined(__GNUC__) && (defined(__arm__) || defined(__riscv))
-#define NPU_KEEP_ORDER() __asm__ volatile("" : : : "memory")
-#else
-#define NPU_KEEP_ORDER() ((void)0)
-#endif
-#endif
-""",
-    NO_INLINE: """\
-/* Tight loops are compiled on their own: inside a caller they would run out of registers. */
-#ifndef NPU_NOINLINE
-#ifdef __GNUC__
-#define NPU_NOINLINE __attribute__((noinline))
-#else
-#define NPU_NOINLINE
-#endif
-#endif
-""",
-}
-"""The definitions of the macros, by their names; they stand before the functions."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +38,16 @@ class Helper:
     condition: str = f"#ifdef {ARM}"
     """The preprocessor condition under which the machine has the instruction."""
     headers: tuple[str, ...] = ("stdint.h",)
+    inline: str = "inline"
+    """The word, or the macro, that asks a compiler to inline it."""
 
     def text(self, name: str) -> str:
         """The definition of the function under a name."""
         body = indented(self.plain)
         if self.arm:
             body = f"{self.condition}\n{indented(self.arm)}#else\n{body}#endif\n"
-        return f"/* {self.comment} */\nstatic inline {self.head.format(name)}\n{{\n{body}}}\n"
+        head = f"static {self.inline} {self.head.format(name)}"
+        return f"/* {self.comment} */\n{head}\n{{\n{body}}}\n"
 
 
 def indented(body: str) -> str:

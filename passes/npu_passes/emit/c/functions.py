@@ -13,14 +13,16 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
+from npu_dialect import dsp
 from npu_dialect.attributes import LAYER, WHAT
 from npu_dialect.kept_attributes import copy_of
 from npu_dialect.walking import walk_kind
 from npu_passes.emit.c import carried
 from npu_passes.emit.c.body import WIDTH, Body, Pointer
 from npu_passes.emit.c.buffers import memory_of
-from npu_passes.emit.c.dsp_helpers import NO_INLINE, use_macro
+from npu_passes.emit.c.dsp_helpers import use_macro
 from npu_passes.emit.c.expr import Expr
+from npu_passes.emit.c.macros import IN_ORDER, NO_INLINE
 from npu_passes.emit.c.memory import qualified
 from npu_passes.emit.c.names import Scope, comment
 from npu_passes.emit.c.program import Function, Program
@@ -49,7 +51,9 @@ def layer_function(program: Program, function: Function, unit: Unit) -> str:
     print_block(body, function.op.body.block)
     # Inside of ID_run, a compiler lets the loops of several layers compete for the registers.
     has_loops = any(walk_kind(function.op, scf.ForOp))
-    alone = f"{use_macro(body.unit, NO_INLINE)} " if has_loops or body.keeps_order else ""
+    macros = [NO_INLINE] * (has_loops or body.keeps_order)
+    macros += [IN_ORDER] * any(walk_kind(function.op, dsp.LoadFloatsOp))
+    alone = "".join(f"{use_macro(body.unit, macro)} " for macro in macros)
     head = prototype(f"static {alone}void {function.name}", parameters)
     return "\n".join((*layer_comment(function, body), head, "{", *body.lines, "}", ""))
 

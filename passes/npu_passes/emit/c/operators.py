@@ -18,6 +18,7 @@ from npu_passes.emit.c.copied_words import COPY_NAMES
 from npu_passes.emit.c.dsp_helpers import DSP_NAMES, DSP_OPERATORS
 from npu_passes.emit.c.expr import Expr, Rank, conditional, index_literal
 from npu_passes.emit.c.integers import Build
+from npu_passes.emit.c.loaded_floats import LOAD_NAMES
 from npu_passes.emit.c.mve_helpers import MVE_NAMES, MVE_OPERATORS
 from npu_passes.emit.c.mve_places import PLACES_NAMES
 from npu_passes.emit.c.types import float_literal, integer_literal
@@ -162,6 +163,7 @@ def repeats_operands(op: Operation) -> bool:
 LIBRARY_FUNCTIONS = (
     DSP_NAMES
     | COPY_NAMES
+    | LOAD_NAMES
     | MVE_NAMES
     | PLACES_NAMES
     | frozenset(

@@ -18,6 +18,7 @@ from npu_passes.emit.c.body import Body, writes_memory
 from npu_passes.emit.c.dsp import (
     print_copy_words,
     print_keep_order,
+    print_load_floats,
     print_load_pair,
     print_load_word,
     print_store_word,
@@ -218,6 +219,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dma.WorkOp: transfers.print_work,
     dsp.LoadWordOp: print_load_word,
     dsp.LoadPairOp: print_load_pair,
+    dsp.LoadFloatsOp: print_load_floats,
     dsp.StoreWordOp: print_store_word,
     dsp.CopyWordsOp: print_copy_words,
     dsp.KeepOrderOp: print_keep_order,

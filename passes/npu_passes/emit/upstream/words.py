@@ -47,7 +47,7 @@ class WordBuilder(LoopBuilder):
         return self.quickly(kind, (value,), type_, partial(kind, value, type_), type_)
 
 
-Build = Callable[[WordBuilder, Any], SSAValue | tuple[SSAValue, SSAValue] | None]
+Build = Callable[[WordBuilder, Any], SSAValue | tuple[SSAValue, ...] | None]
 
 HALF = 16
 """Bits of a half."""
@@ -235,6 +235,11 @@ def load_pair(b: WordBuilder, op: dsp.LoadPairOp) -> tuple[SSAValue, SSAValue]:
     return b.load(op.memref, [op.index]), b.load(op.memref, [b.add(op.index, 1)])
 
 
+def load_floats(b: WordBuilder, op: dsp.LoadFloatsOp) -> tuple[SSAValue, ...]:
+    """Neighbouring floats."""
+    return tuple(b.load(op.memref, [b.add(op.index, number)]) for number in range(op.words))
+
+
 def store_word(b: WordBuilder, op: dsp.StoreWordOp) -> None:
     """Store the elements of a word, the lowest one first."""
     kind, numbers = parts_of(op)
@@ -260,6 +265,7 @@ BUILD: Mapping[type[Operation], Build] = MappingProxyType(
     {
         dsp.LoadWordOp: load_word,
         dsp.LoadPairOp: load_pair,
+        dsp.LoadFloatsOp: load_floats,
         dsp.StoreWordOp: store_word,
         dsp.CopyWordsOp: copy_words,
         dsp.Sxtb16Op: extend,
