@@ -13,6 +13,9 @@ from typing import TypeAlias
 Terms: TypeAlias = tuple[tuple[int, int], ...]
 """A sum of values, each times a number, in the order of the values."""
 
+FLOATS = "dsp.load_floats."
+"""The beginning of the kind of a float that is loaded with the one in front of it."""
+
 
 @dataclass(frozen=True)
 class Compute:
@@ -132,6 +135,12 @@ def steps_within(block: Block) -> Iterator[Step]:
         yield step
         for inner in blocks_of(step):
             yield from steps_within(inner)
+
+
+def has_float_loads(function: Function) -> bool:
+    """Whether a function loads several floats in one instruction."""
+    steps = steps_within(function.body)
+    return any(isinstance(step, Compute) and step.kind.startswith(FLOATS) for step in steps)
 
 
 def blocks_of(step: Step) -> tuple[Block, ...]:

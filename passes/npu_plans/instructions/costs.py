@@ -58,6 +58,7 @@ def costs_of(core: str) -> Costs:
         Core(
             numbers["integer_registers"],
             numbers["float_registers"],
+            numbers["ordered_registers"],
             (numbers["integer_offsets"], numbers["float_offsets"]),
             numbers["steps"],
             numbers["early"],

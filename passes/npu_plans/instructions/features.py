@@ -29,6 +29,7 @@ from npu_plans.instructions.code import (
     Step,
     Terms,
     blocks_of,
+    has_float_loads,
     is_innermost,
     steps_within,
 )
@@ -54,15 +55,17 @@ A compiler copies some of them at the end of a trip; how many of them depends on
 class Core:
     """What of a core, or of its compiler, decides which instructions there are.
 
-    `float_registers` is 0 for a core without an FPU. `offsets` are the bytes that the offsets of
-    loads and stores span, for integers and for floats. `steps` are the most bytes by which a load
-    or store of an integer moves its pointer at no cost; those of floats move it by one element. 0
-    if there are no such instructions. `early`: what the compiler moves to the front of
-    straight-line code.
+    `float_registers` is 0 for a core without an FPU. `ordered_registers` are those for floats of
+    functions with `dsp.load_floats`, which the compiler leaves in their order. `offsets` are the
+    bytes that the offsets of loads and stores span, for integers and for floats. `steps` are the
+    most bytes by which a load or store of an integer moves its pointer at no cost; those of floats
+    move it by one element. 0 if there are no such instructions. `early`: what the compiler moves to
+    the front of straight-line code.
     """
 
     integer_registers: int
     float_registers: int
+    ordered_registers: int
     offsets: tuple[int, int]
     steps: int
     early: Early
@@ -92,9 +95,8 @@ class FeatureCounter:
         self.function, self.core, self.zeros = function, core, zeros
         self.found: defaultdict[str, float] = defaultdict(float)
         self.values = Values.of(function, has_floats=core.float_registers > 0)
-        self.pressure = Pressure(
-            self.values, core.integer_registers, core.float_registers, core.early
-        )
+        floats = core.ordered_registers if has_float_loads(function) else core.float_registers
+        self.pressure = Pressure(self.values, core.integer_registers, floats, core.early)
         self.depths: dict[int, int] = {}
         self.written: dict[int, int] = {}
         """The depth of the innermost loop so far that writes a buffer."""
