@@ -42,8 +42,8 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Block, ConvPlan, Ends
 from npu_plans.kernels.strip_plan import Strips
 
-Sink: TypeAlias = Callable[[BlockOrigin, int, Index, Index, SSAValue], None]
-"""Takes the value of a filter of a block at a row and column."""
+Sink: TypeAlias = Callable[[BlockOrigin, Index, Index, int, Sequence[SSAValue]], None]
+"""Takes the values of a block, from a row and column on: so many columns for each filter."""
 
 
 @dataclass(frozen=True)
@@ -218,8 +218,8 @@ class ConvLowering:
 
     @property
     def sink(self) -> Sink:
-        """What stores or folds each value, unless a pooling window is gathered."""
-        return self.scatter.put if self.plan.mode == "scatter" else self.put
+        """What stores or folds values, unless a pooling window is gathered."""
+        return self.scatter.put if self.plan.mode == "scatter" else self.put_all
 
     @property
     def edge(self) -> Callable[..., None] | None:
@@ -292,12 +292,10 @@ class ConvLowering:
         column: Index,
         width: int,
     ) -> None:
-        """Compute one block of convolution outputs; `sink` stores or folds each value."""
+        """Compute one block of convolution outputs; `sink` stores or folds them."""
         block = Block(self.plan.block.filters, 1, width)
         starts = self.starts(place, biases, row, column, width)
-        for index, value in enumerate(sums_of(place, starts, row, column, block)):
-            filter, offset = divmod(index, width)
-            sink(place, filter, row, self.b.add(column, offset), value)
+        sink(place, row, column, width, sums_of(place, starts, row, column, block))
 
     def strip(self, place: BlockOrigin, biases: Sequence[SSAValue], row: Index, count: int) -> None:
         """Compute `count` rows of one filter's outputs from `row` on."""
@@ -315,8 +313,15 @@ class ConvLowering:
     ) -> None:
         """Compute one convolution output at any place, for each filter of the block."""
         starts = self.starts(place, biases, row, column, 1)
-        for filter, value in enumerate(self.sums.points(place, starts, row, column)):
-            self.sink(place, filter, row, column, value)
+        self.sink(place, row, column, 1, self.sums.points(place, starts, row, column))
+
+    def put_all(
+        self, place: BlockOrigin, row: Index, column: Index, width: int, values: Sequence[SSAValue]
+    ) -> None:
+        """Store the values of a block."""
+        for index, value in enumerate(values):
+            filter, offset = divmod(index, width)
+            self.put(place, filter, row, self.b.add(column, offset), value)
 
     def put(
         self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
