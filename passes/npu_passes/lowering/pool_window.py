@@ -109,8 +109,8 @@ def windows_with(
 ) -> None:
     """Visit the pooling windows along an axis that hold the convolution output `position`."""
     padded = b.add(position, axis.before)
-    low = b.most(b.ceil_div(b.sub(padded, axis.reach - 1), axis.stride), 0)
-    high = b.least(b.add(b.floor_div(padded, axis.stride), 1), axis.outputs)
+    low = b.quotient(b.most(b.add(padded, axis.stride - axis.reach), 0), axis.stride)
+    high = b.least(b.add(b.quotient(padded, axis.stride), 1), axis.outputs)
 
     def checked(window: Index, _: Sequence[SSAValue]) -> tuple[()]:
         if axis.dilation == 1:

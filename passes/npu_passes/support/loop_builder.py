@@ -148,6 +148,12 @@ class LoopBuilder(OpBuilder):
         """Ceiling of lhs / rhs, for lhs of either sign."""
         return self.floor_div(self.add(lhs, rhs - 1), rhs, hint)
 
+    def quotient(self, lhs: Index, rhs: int, hint: str | None = None) -> Index:
+        """Floor of lhs / rhs; lhs must not be negative. Fewer instructions than `floor_div`."""
+        if isinstance(lhs, int) or rhs == 1:
+            return self.floor_div(lhs, rhs)
+        return self.binary(arith.DivUIOp, lhs, self.value(rhs), hint)
+
     def least(self, lhs: Index, rhs: Index, hint: str | None = None) -> Index:
         """min(lhs, rhs)."""
         if isinstance(lhs, int) and isinstance(rhs, int):
