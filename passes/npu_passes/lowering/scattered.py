@@ -78,7 +78,7 @@ class Scatter:
             for channel, value in zip(channels[offset::width], ready[offset::width], strict=True):
                 at = (place.image, channel, py, px)
                 old = load(b, self.out, at)
-                new = b.maxf(value, old) if self.window.pool.is_max else b.addf(old, value)
+                new = b.raised(old, value) if self.window.pool.is_max else b.addf(old, value)
                 store(b, new, self.out, at)
             return ()
 

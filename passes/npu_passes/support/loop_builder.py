@@ -231,6 +231,14 @@ class LoopBuilder(OpBuilder):
         wins = self.binary(arith.OrIOp, greater, is_nan)
         return self.select(wins, lhs, rhs, hint)
 
+    def raised(self, most: SSAValue, value: SSAValue) -> SSAValue:
+        """The same as `maxf`, for a maximum so far that most values do not raise."""
+        if isa(most.type, IntegerType):
+            return self.maxf(value, most)
+        stays = self.compare(arith.CmpfOp, most, value, "oge")
+        is_nan = self.compare(arith.CmpfOp, most, most, "une")
+        return self.select(self.binary(arith.OrIOp, stays, is_nan), most, value)
+
     def at_least(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
         """max(value, bound), of floats or integers; NaN stays NaN."""
         below = self.compared(value, bound, "olt", "slt")
