@@ -56,7 +56,7 @@ func.func @channels(%x : memref<1x64x4x4xf32>, %w : memref<2x64x1x1xf32>, %o : m
 // CHECK: scf.for %py
 // CHECK: scf.for %px
 // CHECK: memref.load %o
-// CHECK: arith.cmpf ogt
+// CHECK: arith.cmpf oge
 // CHECK: memref.store {{.*}}, %o
 // CHECK: func.return
 // SCALAR-LABEL: func.func @accumulate
