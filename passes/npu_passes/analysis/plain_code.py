@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp
 from xdsl.ir import Block as IrBlock
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
 from npu_dialect.dsp import (
@@ -65,6 +65,12 @@ OTHERS = frozenset(
     )
 )
 """Those that are more than a computation."""
+
+AT_LEAST = 3
+"""The predicate `oge` of `arith.cmpf`."""
+
+SELDOM = ".seldom"
+"""The end of the kind of an op that only runs where a maximum so far is raised."""
 
 OF_OPERANDS = (arith.CmpiOp, arith.IndexCastOp)
 """Ops whose kind is named after the type of their operands: their result has always the same."""
@@ -160,7 +166,8 @@ class Reader:
         """An op on numbers."""
         type_ = (op.operands if isinstance(op, OF_OPERANDS) else op.results)[0].type
         operands = tuple(number for value in op.operands for number in self.used(value))
-        return Compute(f"{op.name}.{type_}", operands, self.number(op.results[0]))
+        kind = f"{op.name}.{type_}{SELDOM * is_seldom(op)}"
+        return Compute(kind, operands, self.number(op.results[0]))
 
     def used(self, value: SSAValue) -> tuple[int, ...]:
         """The numbers of what an op reads: of an index, the terms of the sum."""
@@ -289,3 +296,25 @@ def is_plain(op: Operation) -> bool:
 def is_index_sum(op: Operation) -> bool:
     """Whether an op computes an index that becomes a part of an address."""
     return isinstance(op, INDEX_SUMS) and isinstance(op.results[0].type, IndexType)
+
+
+def is_seldom(op: Operation) -> bool:
+    """Whether an op only runs where a value raises the maximum so far, which most do not.
+
+    `LoopBuilder.raised` makes these: the second comparison, and what takes the value.
+    """
+    match op:
+        case arith.CmpfOp(lhs=lhs, rhs=rhs) if lhs is rhs:
+            users = [use.operation for use in op.result.uses]
+            return bool(users) and all(is_kept(user) for user in users)
+        case arith.SelectOp(cond=OpResult(op=arith.OrIOp() as either)):
+            return is_kept(either)
+        case _:
+            return False
+
+
+def is_kept(op: Operation) -> bool:
+    """Whether an op says that a maximum so far is not less than a value, or no number."""
+    if not isinstance(op, arith.OrIOp) or not isinstance(op.lhs.owner, arith.CmpfOp):
+        return False
+    return op.lhs.owner.predicate.value.data == AT_LEAST

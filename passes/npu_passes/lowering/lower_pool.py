@@ -83,7 +83,7 @@ class PoolLowering:
     def fold(self, best: SSAValue, value: SSAValue) -> SSAValue:
         """The maximum or sum so far, with one more value."""
         if self.pool.is_max:
-            return self.b.maxf(value, best, "best")
+            return self.b.raised(best, value, "best")
         return self.b.addf(best, value, "total")
 
     def block(

@@ -61,7 +61,7 @@ class PoolWindow:
         once, at the end.
         """
         if self.pool.is_max:
-            return self.b.maxf(value, best, "best")
+            return self.b.raised(best, value, "best")
         return self.b.addf(best, self.epilogue.step(value, 0), "total")
 
     def finished(self, best: SSAValue, row: Index, column: Index) -> SSAValue:
@@ -77,7 +77,10 @@ class PoolWindow:
             values = [self.epilogue.step(value, 0) for value in values]
         best = values[0]
         for value in values[1:]:
-            best = b.maxf(value, best, "best") if self.pool.is_max else b.addf(best, value, "total")
+            if self.pool.is_max:
+                best = b.raised(best, value, "best")
+            else:
+                best = b.addf(best, value, "total")
         if self.pool.is_max:
             return best
         rows, columns = self.axes

@@ -231,13 +231,13 @@ class LoopBuilder(OpBuilder):
         wins = self.binary(arith.OrIOp, greater, is_nan)
         return self.select(wins, lhs, rhs, hint)
 
-    def raised(self, most: SSAValue, value: SSAValue) -> SSAValue:
+    def raised(self, most: SSAValue, value: SSAValue, hint: str | None = None) -> SSAValue:
         """The same as `maxf`, for a maximum so far that most values do not raise."""
-        if isa(most.type, IntegerType):
-            return self.maxf(value, most)
+        if isa(most.type, IntegerType) or is_lowest(most):
+            return self.maxf(value, most, hint)
         stays = self.compare(arith.CmpfOp, most, value, "oge")
         is_nan = self.compare(arith.CmpfOp, most, most, "une")
-        return self.select(self.binary(arith.OrIOp, stays, is_nan), most, value)
+        return self.select(self.binary(arith.OrIOp, stays, is_nan), most, value, hint)
 
     def at_least(self, value: SSAValue, bound: SSAValue, hint: str | None = None) -> SSAValue:
         """max(value, bound), of floats or integers; NaN stays NaN."""
