@@ -131,3 +131,23 @@ def test_each_side_of_an_unknown_branch_counts_half() -> None:
 def test_unknown_bounds_are_refused() -> None:
     with pytest.raises(PassFailedException, match="expected a loop whose bounds follow"):
         block_times(parsed("scf.for %i = %c0 to %n step %c1 {\n}"))
+
+
+def maximum(predicate: str) -> str:
+    """A maximum so far of two floats: what stays first, then what is no number."""
+    return f"""
+    %best = memref.load %x[%c0, %c0] : memref<8x16xf32, #npu.sram>
+    %new = memref.load %x[%c0, %c1] : memref<8x16xf32, #npu.sram>
+    %stays = arith.cmpf {predicate}, %best, %new : f32
+    %none = arith.cmpf une, %best, %best : f32
+    %kept = arith.ori %stays, %none : i1
+    %most = arith.select %kept, %best, %new : f32
+    memref.store %most, %x[%c0, %c0] : memref<8x16xf32, #npu.sram>"""
+
+
+@pytest.mark.parametrize(("predicate", "seldom"), [("oge", 2), ("ogt", 0)])
+def test_what_only_runs_where_a_maximum_is_raised(predicate: str, seldom: int) -> None:
+    steps = steps_within(read(maximum(predicate)).body)
+    kinds = [step.kind for step in steps if isinstance(step, Compute)]
+    assert kinds.count("arith.cmpf.i1") == (1 if seldom else 2)
+    assert sum(kind.endswith(".seldom") for kind in kinds) == seldom

@@ -204,6 +204,7 @@ def test_functions_with_loads_of_several_floats_keep_their_order() -> None:
         "k",
     ).source
     assert "static NPU_IN_ORDER void k_layer(" in source
+    assert "static NPU_INLINE void npu_dsp_load_2_s4(" in source
     assert "{s4-s5}" in source
     assert "NPU_IN_ORDER" not in emit_text(ORDERED, "k").source
 
