@@ -66,7 +66,7 @@ OTHERS = frozenset(
 )
 """Those that are more than a computation."""
 
-AT_LEAST = 3
+AT_LEAST = arith.CMPF_COMPARISON_OPERATIONS.index("oge")
 """The predicate `oge` of `arith.cmpf`."""
 
 SELDOM = ".seldom"

@@ -12,7 +12,7 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu.maps import shape_of
-from npu_passes.lowering.conv_sums import BlockOrigin
+from npu_passes.lowering.conv_places import BlockOrigin
 from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.lowering.pool_window import PoolWindow, windows_with
 from npu_passes.support.common import for_each
