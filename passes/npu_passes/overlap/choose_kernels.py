@@ -85,7 +85,7 @@ from npu_passes.overlap.overlay_maps import measure
 from npu_passes.overlap.overlay_maps import shape_of as shape_of_layer
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.support.refuse import RefusingPass
+from npu_passes.support.refuse import Refusal, RefusingPass
 from npu_plans.arena.joined import farther, joined
 from npu_plans.arena.problem import Problem, live_bound
 from npu_plans.kernels.flash_plan import taken
@@ -103,7 +103,12 @@ class ChooseKernelsPass(RefusingPass):
     """Bytes that an arena may have even if it could do with fewer."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Choose function by function: first read all of it, then write."""
+        """Choose function by function: first read all of it, then write.
+
+        Raises: PassFailedException if `room` is negative.
+        """
+        if self.room < 0:
+            raise Refusal(f"expected room of at least 0 bytes, got {self.room}")
         if PLANNED_AS.is_on(op):
             return
         options = LowerToLoopsPass(flash=self.flash).options(op)

@@ -28,7 +28,7 @@ from npu_dialect.attributes import DOUBLE_BUFFERED
 from npu_passes.overlap.double_buffer import follow
 from npu_passes.overlap.overlap import NotPossible, trip
 from npu_passes.support.loop_builder import LoopBuilder
-from npu_passes.support.refuse import RefusingPass
+from npu_passes.support.refuse import Refusal, RefusingPass
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,12 @@ class UnrollLoopsPass(RefusingPass):
     """The most steps of a loop that is unrolled."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Unroll inner loops before outer ones."""
+        """Unroll inner loops before outer ones.
+
+        Raises: PassFailedException if `steps` is negative.
+        """
+        if self.steps < 0:
+            raise Refusal(f"expected steps of at least 0, got {self.steps}")
         for loop in reversed([each for each in op.walk() if isinstance(each, scf.ForOp)]):
             if has_overlapping_steps(loop) and is_short(loop, self.steps):
                 unroll(loop)

@@ -146,9 +146,11 @@ class FuseRegionsPass(RefusingPass):
     def sram_of(self, module: ModuleOp) -> int:
         """The bytes to fit into; 0 if it does not matter.
 
-        Raises: Refusal if they are needed and not known.
+        Raises: Refusal if they are needed and not known, or less than 1.
         """
         machine, sram = machine_of(module), self.sram_bytes
+        if sram is not None and sram < 1:
+            raise Refusal(f"expected sram-bytes of at least 1, got {sram}")
         if sram is None and machine is not None:
             sram = machine.planned_bytes
         if sram is None and self.when == "needed":

@@ -84,6 +84,8 @@ class FuseRowsPass(RefusingPass):
         """Choose the runs of each chain of layers, and put them into `npu.rows`."""
         machine = machine_of(op)
         sram = self.sram_bytes if self.sram_bytes is not None else sram_of(machine)
+        if self.sram_bytes is not None and self.sram_bytes < 1:
+            raise Refusal(f"expected sram-bytes of at least 1, got {self.sram_bytes}")
         if self.when == "needed" and sram is None:
             raise Refusal("expected the size of the SRAM: run npu-attach-target, or set sram-bytes")
         for block in blocks_of(op):
