@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npu_dialect import dsp
 from npu_plans.kernels.float_plan import (
     MOST_LOADED,
     Loads,
@@ -35,6 +36,11 @@ def test_registers_of_rows_and_weights_are_apart(
     assert firsts[:rows] == firsts[rows : 2 * rows]
     assert weights + sums <= min(firsts) - 1
     assert loads.taps(2) <= 2
+
+
+def test_the_dialect_loads_as_many() -> None:
+    """The plans have no IR, so they do not read the number of `dsp.load_floats`."""
+    assert MOST_LOADED == dsp.MOST_FLOATS
 
 
 @pytest.mark.parametrize(
