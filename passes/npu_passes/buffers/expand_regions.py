@@ -144,7 +144,8 @@ class RegionExpansion(RegionRows):
             for each in range(rounds.step)
         ]
         arrivals = self.turns_of(self.op.input, turns) if self.op.input in self.rings else []
-        arrived = {turn: self.line(self.op.input, "line") for turn in arrivals}
+        read = [turn for turn in arrivals if self.is_read(turn.rows(self.maps[self.op.input]))]
+        arrived = {turn: self.line(self.op.input, "line") for turn in read}
         lines = self.lines_of(turns)
 
         def one_round(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -158,8 +159,8 @@ class RegionExpansion(RegionRows):
                 for group in self.groups():
                     if group[-1] is not self.op.input:
                         self.turn(group, step)
-                    elif turn in arrived:
-                        self.take(step, arrived[turn])
+                    elif turn in arrivals:
+                        self.take(step, arrived.get(turn))
             return ()
 
         self.b.loop(0, len(rounds), one_round, hint="t")
@@ -183,11 +184,13 @@ class RegionExpansion(RegionRows):
         """A new buffer for one row of a map."""
         return rows_buffer(self.b, map_, 1, self.spaces.maps, hint)
 
-    def take(self, step: Steps, arrived: SSAValue) -> None:
-        """Put a row that has arrived into the ring of the input."""
+    def take(self, step: Steps, arrived: SSAValue | None) -> None:
+        """Put a row that has arrived into the ring of the input; None: one that nobody reads."""
         map_ = self.op.input
         rows = step.rows(self.maps[map_])
-        copy(self.b, arrived, self.newest(map_, rows[0], rows))  # they all have the same place
+        place = self.newest(map_, rows[0], rows)  # they all have the same place
+        if arrived is not None:
+            copy(self.b, arrived, place)
 
     def start(self, step: Index) -> None:
         """Fill the rings with padding in the first step, where no row is put at the start."""

@@ -143,14 +143,20 @@ class RegionRows:
     def compute(self, group: Sequence[SSAValue], row: Index, rows: range, target: SSAValue) -> None:
         """Compute one row of each map of a group into `target`, one over the other.
 
-        A row of the input is copied or fetched.
+        A row of the input is copied or fetched, unless no layer reads it.
         """
         for map_ in group:
             if map_ is not self.op.input:
                 assert isinstance(map_.owner, LayerOp)
                 self.run(map_.owner, row, rows, target)
                 continue
-            self.bring(rows_of(self.b, self.source, row, 1, "arrived"), target)
+            if self.is_read(range(row, row + 1) if isinstance(row, int) else rows):
+                self.bring(rows_of(self.b, self.source, row, 1, "arrived"), target)
+
+    def is_read(self, rows: range) -> bool:
+        """Whether a layer reads one of some rows of the input; a stride can leave rows out."""
+        reads = [found[self.op.input] for found in self.reads.values() if self.op.input in found]
+        return any((row + read.before) % read.stride < read.reach for read in reads for row in rows)
 
     def bring(self, arrived: SSAValue, target: SSAValue) -> None:
         """Fetch rows of the input, or copy them."""

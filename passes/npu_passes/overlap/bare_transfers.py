@@ -6,6 +6,12 @@
     %u = dma.start %y to %map            // left: started before the layer behind this one
     dma.wait %u
 
+or the layer overwrites what a store reads, which has started at any place in front of it:
+
+    %u = dma.start %y to %map
+    dma.wait %u                          // between the layer in front of this one and it
+    npu.conv2d ins(%x, %w) outs(%y)
+
 These conditions are checked:
 
 - a slice of the layer needs that slice of what is moved, and nothing else of its buffer; it is one
@@ -60,7 +66,8 @@ class Cut:
 class Split:
     """A layer to be computed in groups along one of its loops.
 
-    `sizes`: the slices of each group. `others`: whole loads that the layer waits for.
+    `sizes`: the slices of each group. `others`: whole loads that the layer waits for. `earlier`:
+    stores of what was in its output before.
     """
 
     layer: LayerOp
@@ -69,7 +76,13 @@ class Split:
     loads: tuple[Cut, ...]
     stores: tuple[Cut, ...]
     others: tuple[Flight, ...]
+    earlier: tuple[Cut, ...] = ()
     sizes: tuple[int, ...] = ()
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """All transfers that are cut."""
+        return (*self.loads, *self.stores, *self.earlier)
 
     @property
     def extent(self) -> int:
@@ -105,7 +118,8 @@ def candidates_of(block: Block, flights: Sequence[Flight], least: Fraction) -> I
         near = [
             each
             for each in flights
-            if before < each.first < behind and (each.first > at or each.last < behind)
+            if (before < each.first < behind and (each.first > at or each.last < behind))
+            or (before < each.last < at and not in_dram(each.start.source))
         ]
         if not any(bytes_of(each) >= least for each in near):
             continue
@@ -148,7 +162,7 @@ def candidate(
     """How a layer at a place can be split, with the bare transfers that can be cut; or None.
 
     `near`: the transfers between the layers in front of it and behind it, and stores that start
-    there, but are waited for later.
+    there, but are waited for later, or start earlier and are waited for there.
     """
     waited = [each for each in near if each.last < at and in_dram(each.start.source)]
     left = [each for each in near if each.first > at and is_movable(each.start, layer)]
@@ -172,10 +186,19 @@ def candidate(
             and same_view(each.start.source, layer.operands[-1])
             and not any(each.meets(load.flight) for load in loads)
         ]
-        if loads or stores:
+        earlier = [
+            Cut(each, out)
+            for each in near
+            if each.last < at
+            and is_alone(each, range(each.first, at), flights)
+            and is_outermost(each.start, out)
+            and same_view(each.start.source, layer.operands[-1])
+            and not any(each.meets(store.flight) for store in stores)
+        ]
+        if loads or stores or earlier:
             whole = {each.flight.start for each in loads}
             others = tuple(each for each in waited if each.start not in whole)
-            return Split(layer, space, name, tuple(loads), tuple(stores), others)
+            return Split(layer, space, name, tuple(loads), tuple(stores), others, tuple(earlier))
     return None
 
 

@@ -28,12 +28,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, product
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.attributes import TILE
 from npu_dialect.computing import accumulates
@@ -43,6 +43,7 @@ from npu_dialect.npu.maps import element_bytes, is_buffer_type
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.analysis.timed_ops import NotTimed, Task, moved_by, task_of
+from npu_passes.analysis.views import root_of
 from npu_passes.overlap.bare_transfers import (
     QUIET,
     Cut,
@@ -50,8 +51,11 @@ from npu_passes.overlap.bare_transfers import (
     addresses,
     bytes_of,
     candidates_of,
+    is_quiet,
 )
+from npu_passes.overlap.overlap import in_dram
 from npu_passes.overlap.prefetch import blocks_with_transfers
+from npu_passes.overlap.read_block import touches_of
 from npu_passes.overlap.split_transfers import Flight, channels_for, flights_of, slice_of
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
@@ -89,25 +93,28 @@ def splits_of(block: Block, rates: Rates) -> Iterator[Split]:
     least = rates.setup * rates.dma_bytes_per_cycle
     if not any(bytes_of(each) >= least for each in flights):
         return
+    taken: set[StartOp] = set()
     for each in candidates_of(block, flights, least):
-        found = with_long(each, rates)
+        earlier = tuple(cut for cut in each.earlier if cut.flight.start not in taken)
+        found = with_long(replace(each, earlier=earlier), rates)
         try:
-            sizes = groups(found, flights, rates) if found.loads or found.stores else ()
+            sizes = groups(found, flights, rates) if found.cuts else ()
         except NotTimed:
             continue
         if sizes:
+            taken.update(each.flight.start for each in found.stores)
             yield with_channels(replace(found, sizes=sizes), flights, rates.channels)
 
 
 def with_long(split: Split, rates: Rates) -> Split:
     """A split of which transfers stay whole whose data take less time than a start."""
     least = rates.setup * rates.dma_bytes_per_cycle
-    loads, stores = (
+    loads, stores, earlier = (
         tuple(each for each in cuts if bytes_of(each.flight) >= least)
-        for cuts in (split.loads, split.stores)
+        for cuts in (split.loads, split.stores, split.earlier)
     )
     others = (*split.others, *(each.flight for each in split.loads if each not in loads))
-    return replace(split, loads=loads, stores=stores, others=others)
+    return replace(split, loads=loads, stores=stores, others=others, earlier=earlier)
 
 
 def groups(split: Split, flights: Sequence[Flight], rates: Rates) -> tuple[int, ...]:
@@ -118,8 +125,9 @@ def groups(split: Split, flights: Sequence[Flight], rates: Rates) -> tuple[int, 
     """
     task = task_of(split.layer, rates)
     assert task is not None
-    loads, stores = (
-        tuple(start_of(c.flight) for c in cuts) for cuts in (split.loads, split.stores)
+    loads, stores, earlier = (
+        tuple(start_of(c.flight) for c in cuts)
+        for cuts in (split.loads, split.stores, split.earlier)
     )
 
     def work(count: int) -> list[int]:
@@ -127,10 +135,11 @@ def groups(split: Split, flights: Sequence[Flight], rates: Rates) -> tuple[int, 
         cycles = {size: cycles_of(split, task, size, rates) for size in set(sizes)}
         return [cycles[size] for size in sizes]
 
-    cuts = [each.flight for each in (*split.loads, *split.stores)]
+    cuts = [each.flight for each in split.cuts]
     running = sum(any(each.beside(one) for one in cuts) for each in flights)
-    most = 1 + (MOST_RUNNING - running) // max(len(loads), len(stores))
-    beside = Beside(loads, stores, tuple(map(start_of, split.others)), behind(split, rates))
+    most = 1 + (MOST_RUNNING - running) // max(len(loads) + len(earlier), len(stores))
+    others = tuple(map(start_of, split.others))
+    beside = Beside(loads, stores, others, behind(split, rates), earlier, since(split, rates))
     found = groups_of(beside, split.extent, work, rates, most)
     return tuple(sizes_of(split.extent, found)) if found > 1 else ()
 
@@ -140,9 +149,30 @@ def behind(split: Split, rates: Rates) -> int:
 
     Raises: NotTimed if nobody says how long an op takes, as if it is a loop.
     """
-    ends = [each.flight.wait for each in split.stores]
-    cycles, op = 0, split.layer.next_op
-    while ends and op is not None and op not in ends:
+    if not split.stores:
+        return 0
+    end = min((each.flight for each in split.stores), key=lambda flight: flight.last)
+    return computed(split.layer, end.wait, rates)
+
+
+def since(split: Split, rates: Rates) -> int:
+    """The cycles that are computed between the stores of what a layer overwrites and the layer.
+
+    Raises: NotTimed if nobody says how long an op takes, as if it is a loop.
+    """
+    if not split.earlier:
+        return 0
+    last = max((each.flight for each in split.earlier), key=lambda flight: flight.first)
+    return computed(last.start, split.layer, rates)
+
+
+def computed(first: Operation, end: Operation, rates: Rates) -> int:
+    """The cycles that are computed behind an op and in front of another one of its block.
+
+    Raises: NotTimed if nobody says how long an op takes, as if it is a loop.
+    """
+    cycles, op = 0, first.next_op
+    while op is not None and op is not end:
         task = task_of(op, rates) if not isinstance(op, QUIET) else None
         cycles += 0 if task is None else task.cycles(rates)
         op = op.next_op
@@ -179,8 +209,10 @@ def with_channels(split: Split, flights: Sequence[Flight], channels: int) -> Spl
         parts = channels_for(each.flight.start, len(split.sizes), taken, channels)
         return replace(each, channels=parts)
 
-    loads, stores = (tuple(map(cut, each)) for each in (split.loads, split.stores))
-    return replace(split, loads=loads, stores=stores)
+    loads, stores, earlier = (
+        tuple(map(cut, each)) for each in (split.loads, split.stores, split.earlier)
+    )
+    return replace(split, loads=loads, stores=stores, earlier=earlier)
 
 
 def build(split: Split) -> None:
@@ -192,21 +224,46 @@ def build(split: Split) -> None:
         for op in addresses(each.flight.start, layer):
             op.detach()
             block.insert_op_before(op, layer)
-    waits = start_loads(split)
+    waits = [
+        [*loaded, *left]
+        for loaded, left in zip(start_loads(split), start_earlier(split), strict=True)
+    ]
     b, firsts = LoopBuilder(layer), list(accumulate(split.sizes, initial=0))
+    groups = list[LayerOp]()
     for number, (first, count) in enumerate(zip(firsts, split.sizes, strict=False)):
         for wait in waits[number]:
             b.insert(wait)
         group = b.insert(group_of(b, split, first, count))
+        groups.append(group)
         if number:
             TILE.drop(group)
         for each in stores:
             part = start_part(b, each, number, first, count)
             block.insert_op_before(WaitOp(part.token), each.flight.wait)
-    for each in (*split.loads, *stores):
+    for each in split.cuts:
         for op in (each.flight.wait, each.flight.start):
             block.erase_op(op)
     block.erase_op(layer)
+    wait_late(groups)
+
+
+def wait_late(groups: Sequence[LayerOp]) -> None:
+    """Wait for stores of what groups overwrite behind those groups that overwrite other parts."""
+    b, out, op = LoopBuilder(groups[0]), root_of(groups[0].operands[-1]), groups[0].prev_op
+    while op is not None and is_quiet(op):
+        wait, op = op, op.prev_op
+        if not isinstance(wait, WaitOp) or not isinstance(start := wait.token.owner, StartOp):
+            continue
+        if in_dram(start.source) or root_of(start.source) is not out:
+            continue
+        moved, place = touches_of(start), wait.next_op
+        while place is not None and place is not groups[-1]:
+            if any(one.meets(two) for one, two in product(moved, touches_of(place))):
+                break
+            place = place.next_op
+        if place is not None and place is not wait.next_op:
+            wait.detach()
+            b.block.insert_op_before(wait, place)
 
 
 def start_loads(split: Split) -> list[list[WaitOp]]:
@@ -230,6 +287,24 @@ def start_loads(split: Split) -> list[list[WaitOp]]:
     for each in split.loads:
         part = start_part(LoopBuilder(each.flight.start), each, 0, 0, split.sizes[0])
         later.block.insert_op_before(WaitOp(part.token), each.flight.wait)
+    return waits
+
+
+def start_earlier(split: Split) -> list[list[WaitOp]]:
+    """Build the starts of the parts of stores of what is overwritten; returns as `start_loads`.
+
+    All parts start where the stores have started.
+    """
+    waits = [list[WaitOp]() for _ in split.sizes]
+    firsts = list(accumulate(split.sizes, initial=0))
+    for each in split.earlier:
+        b = LoopBuilder(each.flight.start)
+        for number, (first, count) in enumerate(zip(firsts, split.sizes, strict=False)):
+            wait = WaitOp(start_part(b, each, number, first, count).token)
+            if number:
+                waits[number].append(wait)
+            else:
+                b.block.insert_op_before(wait, each.flight.wait)
     return waits
 
 

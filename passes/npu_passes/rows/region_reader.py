@@ -14,7 +14,7 @@ from npu_dialect.arguments import argument_attributes, is_streamed
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import Conv2dOp, ViewOp
-from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.maps import bytes_of, element_bytes, map_type, shape_of
 from npu_dialect.npu.row_regions import overwrites_row, pad_value, row_read, takes_row
 from npu_dialect.npu.row_windows import reads_row, row_axis
 from npu_dialect.npu.structure import is_constant
@@ -158,9 +158,10 @@ class RegionReader:
         return RowStep(tuple(found), pads, partial, hides, sum(map(self.jumps, layers)))
 
     def jumps(self, op: LayerOp) -> int:
-        """The bytes that can cross the border during the address jumps of a layer by itself.
+        """The bytes that can cross the border while a layer by itself picks elements of rows.
 
-        A window that is narrower than its stride picks elements of a row, each a run of its own.
+        A window that is narrower than its stride leaves elements out. Each that is used is a run of
+        its own, or the gaps between them cross the border, too: what takes less time.
         """
         if self.rates is None or not isinstance(op, Conv2dOp):
             return 0
@@ -168,9 +169,10 @@ class RegionReader:
         if width >= stride:
             return 0
         *_, rows, columns = shape_of(op.output)
-        runs = shape_of(op.input)[1] * rows * height * columns
-        cycles = runs * self.rates.jump // max(1, self.rates.channels)
-        return int(cycles * self.rates.dma_bytes_per_cycle)
+        lines = shape_of(op.input)[1] * rows * height
+        jump = self.rates.jump * self.rates.dma_bytes_per_cycle / max(1, self.rates.channels)
+        gap = (stride - width) * element_bytes(map_type(op.input))
+        return int(lines * min(columns * jump, jump + (columns - 1) * gap))
 
     def hides(self, op: LayerOp) -> int:
         """The bytes that can cross the border while a layer computes; all if nobody knows."""

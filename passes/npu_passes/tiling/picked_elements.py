@@ -11,6 +11,8 @@ or
 Only maps off the chip: a transfer can leave elements out. As a map without a stride, it has tiles
 of several rows and columns that bring no element for nothing. The elements that are used move the
 fewest bytes. Their rows take less time if an address jump takes longer than the bytes of a gap.
+They are read where the least time is asked for, or where the jumps between the elements take longer
+than half of what the layer computes: other transfers wait for these, and rows are a few bytes more.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -27,19 +30,22 @@ from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.stage import off_chip_operands
+from npu_plans.time.rates import Rates, UnknownRate, missing_keys
 
 
-def view_picked_elements(function: Operation, machine: Machine | None) -> None:
+def view_picked_elements(function: Operation, machine: Machine | None, *, fastest: bool) -> None:
     """Replace the inputs of such convolutions in a function, and their strides.
 
-    With a machine, they read rows where that takes less time on it.
+    `fastest`: whether all read rows for which that takes less time on the machine.
     """
     for op in list(function.walk()):
         if not isinstance(op, Conv2dOp) or not picks(op):
             continue
         down, across = int_values(op.strides)
         gap = (across - 1) * element_bytes(memref_type(op.input))
-        left = across if machine is None or jump_bytes(machine) <= gap else 1
+        left = across
+        if machine is not None and jump_bytes(machine) > gap:
+            left = 1 if fastest or not jumps_hide(op, machine) else across
         if (down, left) == (1, 1):
             continue
         (images, channels, *_), (*_, rows, columns) = shape_of(op.input), shape_of(op.output)
@@ -54,9 +60,31 @@ def view_picked_elements(function: Operation, machine: Machine | None) -> None:
         op.strides = int_array([1, across // left])
 
 
+def picks_of_rows(op: Operation) -> bool:
+    """Whether a convolution reads rows of a map off the chip of which it uses some elements."""
+    return isinstance(op, Conv2dOp) and picks(op) and int_values(op.strides)[1] > 1
+
+
 def jump_bytes(machine: Machine) -> Fraction:
     """The bytes that cross the border while a transfer jumps to another address."""
     return machine.dma_jump_cycles * machine.dma_bytes_per_cycle
+
+
+def jumps_hide(op: Conv2dOp, machine: Machine) -> bool:
+    """Whether a layer computes for twice as long as channels jump from element to element.
+
+    Also if the machine's file does not say how long it computes.
+    """
+    if missing_keys(machine):
+        return True
+    rates, element = Rates.of(machine), memref_type(op.output).element_type
+    try:
+        cycles = rates.work(op.macs(), "f32" if element == f32 else "i8", 0)
+    except UnknownRate:
+        return True
+    *_, rows, columns = shape_of(op.output)
+    runs = shape_of(op.input)[0] * shape_of(op.input)[1] * rows * columns
+    return 2 * runs * rates.jump <= cycles * max(1, rates.channels)
 
 
 def picks(op: Conv2dOp) -> bool:

@@ -37,6 +37,7 @@ from npu_passes.tiling.conv_tiles import Linear, TileOptions, by_hand, searched
 from npu_passes.tiling.domain_spaces import tiles_of
 from npu_passes.tiling.finer_tiles import GAIN, climbed, cycles_of, farther, finer
 from npu_passes.tiling.layer_spaces import GROUPS, OUT
+from npu_passes.tiling.picked_elements import picks_of_rows
 from npu_passes.tiling.pool_apart import candidates
 from npu_passes.tiling.stage import Stage, Staging, off_chip_operands, stage_of, stages_of
 from npu_plans.tiles.operand_regions import Cut, even_sizes
@@ -135,7 +136,8 @@ def chosen(
 
     Groups of kernels are at most as large as the machine's, or several of these are a tile. The
     paper's model, least cost and single buffers are left as they are; other choices may get other
-    sizes that take less time, as long as they move no more bytes.
+    sizes that take less time, as long as they move no more bytes. A 1x1 convolution that picks
+    elements of rows gets whole rows, as tiles of one column would be runs of one element.
 
     Raises: PassFailedException, attached to the op, if the tile that the paper's model finds best
     does not fit with its halo.
@@ -145,6 +147,8 @@ def chosen(
     if isinstance(op, Linear) and on_chip and machine.kernel_group and not stage.sums:
         found = kernel_groups(op, stage, machine, free, options)
         groups = found is not None
+    if options.search.model == "physical" and picks_of_rows(op):
+        options = replace(options, search=replace(options.search, split_rows=False))
     found, search = found or least_moved(op, stage, machine, free, options), options.search
     as_asked = search.model == "paper" or search.minimize == "cost" or not options.double_buffer
     if found is None or as_asked:

@@ -138,7 +138,8 @@ class TileLoopsPass(RefusingPass):
             raise Refusal(f"expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
         for function in functions(op) if self.block_size == 1 else ():
-            view_picked_elements(function, machine if self.options.fastest else None)
+            told = machine if self.model == "physical" else None
+            view_picked_elements(function, told, fastest=self.options.fastest)
         staged = [
             stage_function(function, machine, self.options, self.jobs, self.told)
             for function in functions(op)
