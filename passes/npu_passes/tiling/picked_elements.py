@@ -33,7 +33,9 @@ from npu_passes.tiling.stage import off_chip_operands
 from npu_plans.time.rates import Rates, UnknownRate, missing_keys
 
 
-def view_picked_elements(function: Operation, machine: Machine | None, *, fastest: bool) -> None:
+def view_picked_elements(
+    function: Operation, machine: Machine | None, *, fastest: bool = False
+) -> None:
     """Replace the inputs of such convolutions in a function, and their strides.
 
     `fastest`: whether all read rows for which that takes less time on the machine.

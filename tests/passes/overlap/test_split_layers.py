@@ -26,6 +26,7 @@ from npu_dialect.target import TargetAttr
 from npu_passes.analysis.timed_program import read_program
 from npu_passes.overlap.split_layers import SplitLayersPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
+from npu_passes.support.loop_builder import memref_type
 from npu_plans.time.rates import Rates
 from npu_plans.time.simulate import Cycles, simulate, total_of
 from npu_tools.shared.installed import context
@@ -95,6 +96,45 @@ class Case:
         lines = [*tiles, *moves, *waits, operands, store, "dma.wait %s", "func.return"]
         return f"func.func @f({args}) {{\n" + "\n".join(lines) + "\n}"
 
+    def again(self) -> str:
+        """A function that runs the layer twice, with weights w and v, and stores its output each
+        time: to y and to z, from one tile.
+        """
+        once = self.text().splitlines()
+        types = {line.split(" = ")[0]: line.split(" : ")[1] for line in once if "alloc" in line}
+        dram = {name: types[f"%{name}_tile"].replace("sram", "dram") for name in self.shapes}
+        arguments = once[0].removesuffix(") {")
+        head = f"{arguments}, %v : {dram['w']} {{dram.input}}, %z : {dram['y']} {{dram.output}}) {{"
+        *body, store, wait, end, close = once[1:]
+        second = [body[-1].replace("%w_tile", "%v_tile"), store.replace("%s =", "%s2 =")]
+        return "\n".join(
+            [
+                *(head, f"%v_tile = sram.alloc : {types['%w_tile']}", *body, store),
+                f"%v2 = dma.start %v to %v_tile channel 1 : {dram['w']} to {types['%w_tile']}",
+                *(wait, "dma.wait %v2", second[0], second[1].replace("to %y ", "to %z ")),
+                *("dma.wait %s2", end, close),
+            ]
+        )
+
+    def behind_a_store(self) -> str:
+        """A function that copies v to z by way of the tile into which the layer computes y."""
+        once = self.text().splitlines()
+        types = {line.split(" = ")[0]: line.split(" : ")[1] for line in once if "alloc" in line}
+        dram, tile = types["%y_tile"].replace("sram", "dram"), types["%y_tile"]
+        arguments = once[0].removesuffix(") {")
+        first = next(number for number, line in enumerate(once) if "dma.start" in line)
+        wait = next(number for number, line in enumerate(once) if "dma.wait" in line)
+        return "\n".join(
+            [
+                f"{arguments}, %v : {dram} {{dram.input}}, %z : {dram} {{dram.output}}) {{",
+                *once[1:first],
+                f"%v2 = dma.start %v to %y_tile channel 1 : {dram} to {tile}",
+                "dma.wait %v2",
+                f"%s2 = dma.start %y_tile to %z channel 2 : {tile} to {dram}",
+                *(*once[first:wait], "dma.wait %s2", *once[wait:]),
+            ]
+        )
+
     def moved(self, name: str, types: dict[str, str]) -> str:
         """The start of a load."""
         tile = f"{name}_tile"
@@ -113,8 +153,8 @@ CASES = st.builds(
 )
 
 
-def module_of(case: Case) -> ModuleOp:
-    module = Parser(context(), case.text()).parse_module()
+def module_of(case: Case, text: str | None = None) -> ModuleOp:
+    module = Parser(context(), text or case.text()).parse_module()
     module.attributes["npu.target"] = TargetAttr.of(replace(MACHINE, dma_setup_cycles=8))
     AssignSramOffsetsPass().apply(context(), module)
     module.verify()
@@ -159,6 +199,49 @@ def test_the_same_from_the_same_bytes(case: Case) -> None:
     elif prod(case.shapes["y"]) >= 8192:
         assert len(layers(module)) > 1
         assert after.total < before.total
+
+
+AGAIN = CASES.filter(lambda case: case.kind not in ("place", "softmax", "pool"))
+
+
+def twice(module: ModuleOp, case: Case) -> tuple[np.ndarray, ...]:
+    """What a function with the arguments x, w, b and v has stored to y and z."""
+    random = np.random.default_rng(4)
+    inputs = next(op for op in module.walk() if isinstance(op, FuncOp)).args
+    shapes = [memref_type(inputs[place]).get_shape() for place in (0, 1, 2, 4)]
+    inputs = [random.integers(-9, 10, shape).astype(np.float32) for shape in shapes]
+    return tuple(run_function(module.clone(), "f", inputs))
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=AGAIN, again=st.booleans())
+@example(case=CONV, again=True)
+@example(case=CONV, again=False)
+@example(case=Case("depthwise", 40, 1, 3, 24), again=True)
+@example(case=Case("depthwise", 40, 1, 3, 24), again=False)
+@example(case=Case("add", 40, 1, 1, 24), again=False)
+def test_groups_wait_for_what_they_overwrite(case: Case, again: bool) -> None:
+    """A part that is waited for too late is an error; no byte more moves, and nothing is slower."""
+    module = module_of(case, case.again() if again else case.behind_a_store())
+    before, expected = timed(module), twice(module, case)
+    SplitLayersPass().apply(context(), module)
+    module.verify()
+    for found, wanted in zip(twice(module, case), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    after = timed(module)
+    assert (after.bytes, after.macs) == (before.bytes, before.macs)
+    assert after.total <= before.total
+
+
+def test_each_group_waits_for_its_part_of_an_earlier_store() -> None:
+    """The store of 64 channels moves in four parts; three are waited for behind the first group."""
+    module = module_of(CONV, CONV.behind_a_store())
+    module.attributes["npu.target"] = TargetAttr.of(replace(MACHINE, dma_setup_cycles=20))
+    SplitLayersPass().apply(context(), module)
+    assert len(layers(module)) == 4
+    first, *others, last = kinds(module).split("L")
+    assert (first, last) == ("sw" + 4 * "s" + "sss" + 3 * "s" + "wwww", "s" + "wwww")
+    assert others == 3 * ["sww"]
 
 
 def kinds(module: ModuleOp) -> str:

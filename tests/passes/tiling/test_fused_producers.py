@@ -51,7 +51,7 @@ def tiled(wanted: Layers, machine: Machine, options: str) -> Tiled:
     found = TileOptions(producers="producers=false" not in options)
     found = replace(found, fastest="minimize=time" in options)
     function = function_of(module.clone())
-    view_picked_elements(function, machine if found.fastest else None)
+    view_picked_elements(function, machine, fastest=found.fastest)
     staged = stage_function(function, machine, found).ops
     through(module, f"npu-tile-loops{options}")
     counters = Counters()

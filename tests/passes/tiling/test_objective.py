@@ -51,9 +51,40 @@ def test_bytes_rise_and_cycles_fall(kernel: int, channels: int) -> None:
     )
     assert fastest.bytes >= fewest.bytes
     assert fastest.total <= fewest.total
-    if kernel == 1:
-        assert fastest.bytes > fewest.bytes
-        assert fastest.total < 0.5 * fewest.total
+
+
+ELEMENTS = "[1, 8, 12, 16] [1, 1, 2, 2]"
+ROWS = "[1, 8, 12, 31] [1, 1, 2, 1]"
+
+
+@pytest.mark.parametrize(
+    ("how", "macs", "view"),
+    [
+        ("bytes", Fraction(2), ELEMENTS),  # 6144 cycles of the core, 3072 of jumps
+        ("bytes", Fraction(21, 10), ROWS),
+        ("bytes", Fraction(64), ROWS),
+        ("time", Fraction(2), ROWS),
+    ],
+)
+def test_elements_or_rows_of_a_1x1_convolution_with_a_stride(
+    how: str, macs: Fraction, view: str
+) -> None:
+    """Elements move the fewest bytes, rows where jumps would take half as long as the core."""
+    machine = replace(MACHINE, sram_bytes=9000, macs_per_cycle=(("f32", macs),))
+    layer = square("conv", 24, 32, 8, 8, 1, 2)
+    module = chain([layer], machine, f"npu-tile-loops{{minimize={how}}},{PLACES}")
+    assert view in str(module)
+
+
+@pytest.mark.parametrize("channels", [8, 24])
+def test_rows_take_a_fraction_of_the_time_of_elements(channels: int) -> None:
+    machine = replace(MACHINE, sram_bytes=3 * channels * channels + 8192)
+    layer = square("conv", 24, 32, channels, channels, 1, 2)
+    rows = cycles_of(chain([layer], machine, f"npu-tile-loops,{PLACES}"), machine)
+    slow = replace(machine, macs_per_cycle=(("f32", Fraction(1)),))
+    elements = cycles_of(chain([layer], slow, f"npu-tile-loops,{PLACES}"), machine)
+    assert rows.bytes > elements.bytes
+    assert rows.total < 0.6 * elements.total
 
 
 def test_without_times_bytes_decide() -> None:

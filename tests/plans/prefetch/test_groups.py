@@ -51,6 +51,26 @@ def test_a_store_beside_another_layer() -> None:
     assert groups_of(hidden, 64, lambda count: even(1000, count), RATES, 99) == 1
 
 
+def test_a_store_of_what_is_overwritten() -> None:
+    """The first group waits for a part of it, less what is computed since its start."""
+    beside = Beside(earlier=(KERNELS,))
+    assert cycles_in(beside, 64, even(1000, 1), RATES) == 100 + 1600 + 1000
+    assert cycles_in(beside, 64, even(1000, 2), RATES) == 100 + 1600 + 500
+    assert cycles_in(beside, 64, even(4000, 2), RATES) == 100 + 800 + 4000
+    assert groups_of(beside, 64, lambda count: even(1000, count), RATES, 99) == 4
+    later = Beside(earlier=(KERNELS,), since=1500)
+    assert cycles_in(later, 64, even(1000, 1), RATES) == 100 + 1600 + 1000
+    assert cycles_in(later, 64, even(1000, 2), RATES) == 1500 + 1000
+    hidden = Beside(earlier=(KERNELS,), since=1700)
+    assert groups_of(hidden, 64, lambda count: even(1000, count), RATES, 99) == 1
+
+
+def test_a_load_moves_behind_a_store_of_what_is_overwritten() -> None:
+    other = Start(1, 16 * 400, 1)
+    beside = Beside(loads=(other,), earlier=(KERNELS,))
+    assert cycles_in(beside, 64, even(1000, 1), RATES) == 100 + 1600 + 400 + 1000
+
+
 def test_what_the_first_group_needs_starts_first() -> None:
     other = Start(1, 16 * 400, 1)
     beside = Beside(loads=(KERNELS,), others=(other,))
@@ -69,15 +89,17 @@ def test_groups_that_cost_more_than_they_save() -> None:
 @settings(max_examples=100, deadline=None)
 @given(
     data=st.integers(0, 5000),
+    since=st.integers(0, 5000),
     cycles=st.integers(0, 5000),
     slices=st.integers(1, 20),
     most=st.integers(0, 20),
 )
-def test_never_slower(data: int, cycles: int, slices: int, most: int) -> None:
+def test_never_slower(data: int, since: int, cycles: int, slices: int, most: int) -> None:
     def work(count: int) -> Sequence[int]:
         return [-(-cycles // count)] * count
 
-    beside = Beside((Start(0, 16 * data, 3),), (Start(1, 16 * data, 1),))
+    loads, stores = (Start(0, 16 * data, 3),), (Start(1, 16 * data, 1),)
+    beside = Beside(loads, stores, earlier=(Start(2, 8 * data, 2),), since=since)
     found = groups_of(beside, slices, work, RATES, most)
     assert found == 1 or (found in GROUPS and found <= min(slices, most))
     whole = cycles_in(beside, slices, work(1), RATES)
