@@ -16,11 +16,12 @@ from helpers.concatenations import networks as graphs
 from helpers.pipeline import context as all_dialects
 from helpers.pipeline import parse, run_passes
 from helpers.regions import regions
-from npu_dialect.attributes import TARGET
-from npu_dialect.interpreters import run_function
+from npu_dialect.attributes import OVERLAP_ROWS, TARGET
+from npu_dialect.interpreters import Counters, run_function
 from npu_dialect.machine import Machine
-from npu_dialect.npu import ClampOp, ReluOp
+from npu_dialect.npu import ClampOp, Conv2dOp, ReluOp
 from npu_dialect.npu.maps import storage_elements
+from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import TargetAttr
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.buffers.spaces import Spaces, dense_strides, reshaped_strides
@@ -79,6 +80,38 @@ def test_regions_that_fetch_their_rows_compute_the_same(
     if through_loops:
         LowerToLoopsPass().apply(ctx, module)
         agree(module, expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kernel=st.integers(1, 3),
+    stride=st.integers(1, 4),
+    pads=st.tuples(st.integers(0, 2), st.integers(0, 2)),
+    rows=st.integers(24, 40),
+)
+def test_rows_that_no_window_reads_are_not_fetched(
+    kernel: int, stride: int, pads: tuple[int, int], rows: int
+) -> None:
+    """Two convolutions in a region; the first one may leave rows of the input out."""
+    network = Network.start((1, 2, rows, 3), 1)
+    first, second = network.constant(2, 2, kernel, 1), network.constant(2, 2, 1, 1)
+    pads_of = (pads[0], 0, pads[1], 0)
+    network.add(lambda x, out: Conv2dOp(x, first, None, out, strides=(stride, 1), pads=pads_of))
+    network.add(lambda x, out: Conv2dOp(x, second, None, out))
+    module = network.module()
+    expected = outputs(module.clone())
+    TARGET.set(module, TargetAttr.of(Machine("npu", 2**30, 2**30, dma_channels=4)))
+    FuseRegionsPass(when="always").apply(context(), module)
+    (region,) = (op for op in module.walk() if isinstance(op, RowsOp))
+    OVERLAP_ROWS.set(region, True)
+    BufferizePass().apply(context(), module)
+    agree(module, expected)
+    counters = Counters()
+    x = np.zeros((1, 2, rows, 3), np.float32)
+    run_function(module.clone(), None, [x], counters=counters)
+    windows = range(-pads[0], rows + pads[1] - kernel + 1, stride)
+    read = {row for low in windows for row in range(low, low + kernel) if 0 <= row < rows}
+    assert counters.feature_map_read_bytes == len(read) * 2 * 3 * 4
 
 
 @settings(max_examples=40, deadline=None)
