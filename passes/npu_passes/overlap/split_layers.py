@@ -256,12 +256,12 @@ def wait_late(groups: Sequence[LayerOp]) -> None:
             continue
         if in_dram(start.source) or root_of(start.source) is not out:
             continue
-        moved, place = touches_of(start), wait.next_op
+        moved, place, passed = touches_of(start), wait.next_op, False
         while place is not None and place is not groups[-1]:
             if any(one.meets(two) for one, two in product(moved, touches_of(place))):
                 break
-            place = place.next_op
-        if place is not None and place is not wait.next_op:
+            passed, place = passed or place in groups, place.next_op
+        if passed and place is not None:
             wait.detach()
             b.block.insert_op_before(wait, place)
 

@@ -84,3 +84,29 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 65536 : i
     func.return
   }
 }
+
+// -----
+
+// The layer overwrites a tile that a store still reads. Each group waits for the part that it
+// overwrites: the second part of the store moves beside the first group.
+// CHECK-LABEL: func.func @earlier
+// CHECK: [[PART:%.*]] = memref.subview %y_tile[0, 0, 0, 0] [1, 64, 4, 4]
+// CHECK: [[A:%.*]] = dma.start [[PART]] to {{.*}} channel 3
+// CHECK: [[PART:%.*]] = memref.subview %y_tile[0, 64, 0, 0] [1, 64, 4, 4]
+// CHECK: [[B:%.*]] = dma.start [[PART]] to {{.*}} channel 0
+// CHECK-NEXT: dma.wait [[A]]
+// CHECK: npu.conv2d
+// CHECK-NEXT: dma.wait [[B]]
+// CHECK: npu.conv2d
+// CHECK-NOT: npu.conv2d
+builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 65536 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64, clock_hz = 1000000 : i64, macs_per_cycle = {i8 = 16 : i64}, dma_bytes_per_cycle = 16 : i64, dma_setup_cycles = 20 : i64, dma_jump_cycles = 4 : i64, sram_bytes_per_cycle = 256 : i64}>} {
+  func.func @earlier(%w : memref<128x32x1x1xi8, #npu.dram>, %y : memref<1x128x4x4xi8, #npu.dram>) {
+    %x_tile = sram.alloc at 0 : memref<1x32x4x4xi8, #npu.sram>
+    %w_tile = sram.alloc at 512 : memref<128x32x1x1xi8, #npu.sram>
+    %y_tile = sram.alloc at 4608 : memref<1x128x4x4xi8, #npu.sram>
+    %0 = dma.start %y_tile to %y channel 3 : memref<1x128x4x4xi8, #npu.sram> to memref<1x128x4x4xi8, #npu.dram>
+    dma.wait %0
+    npu.conv2d ins(%x_tile, %w_tile : memref<1x32x4x4xi8, #npu.sram>, memref<128x32x1x1xi8, #npu.sram>) outs(%y_tile : memref<1x128x4x4xi8, #npu.sram>) {npu.layer = "conv"}
+    func.return
+  }
+}
