@@ -58,19 +58,26 @@ ROWS = "[1, 8, 12, 31] [1, 1, 2, 1]"
 
 
 @pytest.mark.parametrize(
-    ("how", "macs", "view"),
+    ("how", "macs", "bus", "view"),
     [
-        ("bytes", Fraction(2), ELEMENTS),  # 6144 cycles of the core, 3072 of jumps
-        ("bytes", Fraction(21, 10), ROWS),
-        ("bytes", Fraction(64), ROWS),
-        ("time", Fraction(2), ROWS),
+        ("bytes", Fraction(2), 16, ELEMENTS),  # 6144 cycles of the core, 3072 of jumps
+        ("bytes", Fraction(21, 10), 16, ROWS),
+        ("bytes", Fraction(64), 16, ROWS),
+        ("time", Fraction(2), 16, ROWS),
+        (
+            "time",
+            Fraction(2),
+            Fraction(1, 2),
+            ELEMENTS,
+        ),  # a jump takes no longer than the 4 bytes of a gap
     ],
 )
 def test_elements_or_rows_of_a_1x1_convolution_with_a_stride(
-    how: str, macs: Fraction, view: str
+    how: str, macs: Fraction, bus: Fraction, view: str
 ) -> None:
     """Elements move the fewest bytes, rows where jumps would take half as long as the core."""
     machine = replace(MACHINE, sram_bytes=9000, macs_per_cycle=(("f32", macs),))
+    machine = replace(machine, dma_bytes_per_cycle=Fraction(bus))
     layer = square("conv", 24, 32, 8, 8, 1, 2)
     module = chain([layer], machine, f"npu-tile-loops{{minimize={how}}},{PLACES}")
     assert view in str(module)
