@@ -67,6 +67,9 @@ def fitting_regions(function: FunctionRows, sram: int) -> tuple[Choice, Left]:
         choice = least_excess(function, parts, limit)
         if choice is None:
             break
+        if smallest is None and choice.peak > limit:  # the only one, whatever arena it needs
+            best = choice
+            break
         arena = arena_of(function, choice, sram)
         if smallest is None or arena < smallest:
             best, smallest = choice, arena
