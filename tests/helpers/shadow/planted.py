@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helpers.shadow.programs import LAYERS, ROWS, TILES
+from helpers.shadow.programs import BLOCKS, LAYERS, ROWS, TILES
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ def tiles(found: str, *changes: tuple[str, str]) -> Planted:
     return Planted(TILES, changes, found)
 
 
+def blocks(found: str, *changes: tuple[str, str]) -> Planted:
+    """A fault in the map of blocks."""
+    return Planted(BLOCKS, changes, found)
+
+
 def rows(found: str, *changes: tuple[str, str]) -> Planted:
     """A fault in the rows."""
     return Planted(ROWS, changes, found)
@@ -46,7 +51,19 @@ NINE = "%c9 = arith.constant 9 : index"
 SIX = "%c6 = arith.constant 6 : index"
 LONG = "memref<1x17xi8, strided<[16, 1], offset: ?>"
 
+OLD = """  %stored = dma.start %tile to %old channel 0 : !tile to !map
+  dma.wait %stored
+"""
+SECOND = "  %second = dma.start %half1"
+BACK = "  %back = dma.start"
+
 PLANTED = {
+    "index-overwritten-between-stores": blocks(
+        "%index at byte 0: overwritten by %old", (OLD, ""), (SECOND, OLD + SECOND)
+    ),
+    "index-overwritten-before-a-load": blocks(
+        "%index at byte 0: overwritten by %old", (OLD, ""), (BACK, OLD + BACK)
+    ),
     "offset-one-byte-down": layers(
         "%x at byte 63: overwritten by %a",
         ("%a = sram.alloc at 64", "%a = sram.alloc at 63"),

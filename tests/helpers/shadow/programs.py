@@ -254,3 +254,45 @@ func.func @net(%x : !x {{sram.input, sram.offset = 0 : i64}},
   func.return
 }}
 """
+
+
+BLOCKS = """
+!map = memref<1x2x4x4xi8, #npu.dram>
+!bits = memref<1xi8, #npu.dram>
+!half_map = memref<1x1x4x4xi8, strided<[32, 16, 4, 1], offset: ?>, #npu.dram>
+!tile = memref<1x2x4x4xi8, #npu.sram>
+!half = memref<1x1x4x4xi8, strided<[32, 16, 4, 1], offset: ?>, #npu.sram>
+func.func @net(%x : !map {dram.input}, %y : !map {dram.output})
+    attributes {sram.arena = 64 : i64, dram.bytes = 64 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tile = sram.alloc at 0 : !tile
+  %again = sram.alloc at 32 : !tile
+  %old = dram.alloc at 0 : !map
+  %map = dram.alloc at 32 : !map
+  %index = dram.alloc at 0 : !bits
+  %loaded = dma.start %x to %tile channel 0 : !map to !tile
+  dma.wait %loaded
+  %stored = dma.start %tile to %old channel 0 : !tile to !map
+  dma.wait %stored
+  %half0 = memref.subview %tile[0, %c0, 0, 0] [1, 1, 4, 4] [1, 1, 1, 1] : !tile to !half
+  %half1 = memref.subview %tile[0, %c1, 0, 0] [1, 1, 4, 4] [1, 1, 1, 1] : !tile to !half
+  %to0 = memref.subview %map[0, %c0, 0, 0] [1, 1, 4, 4] [1, 1, 1, 1] : !map to !half_map
+  %to1 = memref.subview %map[0, %c1, 0, 0] [1, 1, 4, 4] [1, 1, 1, 1] : !map to !half_map
+  %first = dma.start %half0 to %to0 channel 0 blocks 4 zero 0 of %map, %index
+    : !half to !half_map of !map, !bits
+  dma.wait %first
+  %second = dma.start %half1 to %to1 channel 0 blocks 4 zero 0 of %map, %index
+    : !half to !half_map of !map, !bits
+  dma.wait %second
+  %back = dma.start %map to %again channel 0 blocks 4 zero 0 of %map, %index
+    : !map to !tile of !map, !bits
+  dma.wait %back
+  %left = dma.start %again to %y channel 0 : !tile to !map
+  dma.wait %left
+  func.return
+}
+"""
+"""A map that is stored in two blocks. Its index lies where another map was, which is dead by then:
+the first store finds old bytes in it, and the second one keeps the bit of the first.
+"""

@@ -7,7 +7,7 @@ from xdsl.context import Context
 
 from helpers.pipeline import context, parse
 from helpers.shadow.planted import PLANTED
-from helpers.shadow.programs import LAYERS, ROWS, TILES
+from helpers.shadow.programs import BLOCKS, LAYERS, ROWS, TILES
 from npu_tools.shadow import check
 
 
@@ -16,7 +16,9 @@ def ctx() -> Context:
     return context()
 
 
-@pytest.mark.parametrize("program", [LAYERS, TILES, ROWS], ids=["layers", "tiles", "rows"])
+@pytest.mark.parametrize(
+    "program", [LAYERS, TILES, ROWS, BLOCKS], ids=["layers", "tiles", "rows", "blocks"]
+)
 def test_right_plans(program: str, ctx: Context) -> None:
     assert not check(parse(ctx, program))
 

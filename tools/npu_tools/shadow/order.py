@@ -36,12 +36,16 @@ class Place:
 
 @dataclass
 class World:
-    """All that a check knows: the faults, and the names of buffers and statements by number."""
+    """All that a check knows: the faults, and the names of buffers and statements by number.
+
+    `indexed`: the numbers of buffers that are the index of a map of which a part has been stored.
+    """
 
     faults: Faults
     buffers: list[Buffer] = field(default_factory=list[Buffer])
     writers: list[str] = field(default_factory=lambda: ["the caller"])
     transfers: list[str] = field(default_factory=lambda: [""])
+    indexed: set[int] = field(default_factory=set[int])
 
     def buffer(
         self,

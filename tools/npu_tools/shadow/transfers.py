@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import MemRefType
+
 from npu_dialect import dma
+from npu_dialect.npu.attributes import DramSpace
 from npu_tools.shadow.faults import Fault, place_of
 from npu_tools.shadow.memory import Bytes, Layout, Memory
 from npu_tools.shadow.order import Place, World
@@ -49,8 +52,7 @@ def start(world: World, op: dma.StartOp, source: End, target: End, index: End | 
     read(world, text, source, may_be_unwritten=blocks)
     index = None if index is None else inside(world, text, index)
     if index is not None and index.place.buffer is not target.place.buffer:
-        read(world, text, index, may_be_unwritten=True)
-        own(world, text, index)
+        use_index(world, op, text, index)
     world.transfers.append(text)
     write(world, text, target)
     own(world, text, target)
@@ -59,6 +61,21 @@ def start(world: World, op: dma.StartOp, source: End, target: End, index: End | 
     if target.memory is not None:
         target.memory.target[target.bytes] = len(world.transfers) - 1
     return Transfer(text, source, target)
+
+
+def use_index(world: World, op: dma.StartOp, text: str, index: End) -> None:
+    """Check and mark the index of a map in blocks, of which a transfer reads or writes some bits.
+
+    A store writes the bits of its blocks, and keeps the others. So the first one may find anything
+    in the index, and each later one has to find what the first one has left.
+    """
+    number, type_ = index.place.buffer.number, op.target.type
+    stores = isinstance(type_, MemRefType) and isinstance(type_.memory_space, DramSpace)
+    if not stores or number in world.indexed:
+        read(world, text, index, may_be_unwritten=not stores)
+    if stores:
+        own(world, text, index)
+        world.indexed.add(number)
 
 
 def wait(world: World, op: dma.WaitOp, transfer: Transfer) -> None:
