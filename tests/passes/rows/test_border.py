@@ -129,6 +129,7 @@ def test_an_activation_belongs_to_the_sum_before_it() -> None:
             assert any(isinstance(op, ReluOp) for op in adding) is together
 
 
+@pytest.mark.slow
 def test_blocks_of_maps_that_never_fit_are_regions() -> None:
     """Their rows come and leave one at a time, while others are computed."""
     network = Network.start((1, 3, 16, 16), 1)
@@ -140,6 +141,7 @@ def test_blocks_of_maps_that_never_fit_are_regions() -> None:
     assert any(OVERLAP_ROWS.is_on(rows) and ROW_BUFFER.is_on(rows) for rows in inner)
 
 
+@pytest.mark.slow
 def test_pixels_and_the_branch_beside_them_are_joined() -> None:
     """The second block's strided convolution reads pixels that the region has computed."""
     module = residual()
