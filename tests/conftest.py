@@ -40,7 +40,7 @@ def no_warnings() -> Iterator[None]:
 
 LEFT_OUT_MARKS = "not slow"
 """The value of option -m in pyproject.toml."""
-QUICK = 6
+QUICK = 9
 """Without the slow tests, the number of examples of a property is divided by this."""
 LEAST = 2
 SETTINGS = "_hypothesis_internal_use_settings"

@@ -262,9 +262,24 @@ class Reader:
                 continue
             if isinstance(home, BlockArgument) and self.spares(op, home):
                 continue
+            if op.results[0] in self.returned() and self.may_lie_in_argument(home):
+                continue
             same = [other for other in first.operands if self.source(other) is home]
             if all(each in candidates and shape_of(each) == shape_of(value) for each in same):
                 yield home
+
+    def may_lie_in_argument(self, map_: SSAValue) -> bool:
+        """Whether a map may lie in an argument of the function, as layers overwrite their inputs."""
+        seen, pending = {map_}, [map_]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, BlockArgument):
+                return True
+            if isinstance(value.owner, LayerOp):
+                found = [each for each in self.overwritable(value.owner) if each not in seen]
+                pending += found
+                seen.update(found)
+        return False
 
     def spares(self, op: LayerOp, argument: SSAValue) -> bool:
         """Whether a layer may not overwrite an argument of the function."""
