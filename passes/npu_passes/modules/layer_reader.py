@@ -269,7 +269,7 @@ class Reader:
                 yield home
 
     def may_lie_in_argument(self, map_: SSAValue) -> bool:
-        """Whether a map may lie in an argument of the function, as layers overwrite their inputs."""
+        """Whether a map may lie in an argument of the function, as layers overwrite inputs."""
         seen, pending = {map_}, [map_]
         while pending:
             value = pending.pop()
