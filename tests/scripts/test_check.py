@@ -99,7 +99,7 @@ def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     assert "left out" not in everything
 
 
-@pytest.mark.parametrize(("more", "count"), [((), 3), (("-m", ""), 20)])
+@pytest.mark.parametrize(("more", "count"), [((), 3), (("-m", ""), 27)])
 def test_properties_have_fewer_examples_without_slow_tests(
     tmp_path: Path, more: tuple[str, ...], count: int
 ) -> None:
@@ -111,7 +111,7 @@ def test_properties_have_fewer_examples_without_slow_tests(
         "from hypothesis import given, settings, strategies\n"
         "counts = {1: 0, 2: 0}\n"
         "@pytest.mark.parametrize('which', [1, 2])\n"
-        "@settings(max_examples=20)\n"
+        "@settings(max_examples=27)\n"
         "@given(strategies.integers())\n"
         "def test_all(which, number): counts[which] += 1\n"
         f"def test_counts(): assert counts == {{1: {count}, 2: {count}}}\n"
