@@ -20,7 +20,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -28,14 +27,13 @@ from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.npu.maps import element_bytes, shape_of
+from npu_passes.analysis.timed_ops import arithmetic_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.stage import off_chip_operands
 from npu_plans.time.rates import Rates, UnknownRate, missing_keys
 
 
-def view_picked_elements(
-    function: Operation, machine: Machine | None, *, fastest: bool = False
-) -> None:
+def view_picked_elements(function: Operation, machine: Machine | None, *, fastest: bool) -> None:
     """Replace the inputs of such convolutions in a function, and their strides.
 
     `fastest`: whether all read rows for which that takes less time on the machine.
@@ -45,9 +43,12 @@ def view_picked_elements(
             continue
         down, across = int_values(op.strides)
         gap = (across - 1) * element_bytes(memref_type(op.input))
-        left = across
-        if machine is not None and jump_bytes(machine) > gap:
-            left = 1 if fastest or not jumps_hide(op, machine) else across
+        by_rows = (
+            machine is not None
+            and jump_bytes(machine) > gap
+            and (fastest or not jumps_hide(op, machine))
+        )
+        left = 1 if by_rows else across
         if (down, left) == (1, 1):
             continue
         (images, channels, *_), (*_, rows, columns) = shape_of(op.input), shape_of(op.output)
@@ -79,9 +80,9 @@ def jumps_hide(op: Conv2dOp, machine: Machine) -> bool:
     """
     if missing_keys(machine):
         return True
-    rates, element = Rates.of(machine), memref_type(op.output).element_type
+    rates = Rates.of(machine)
     try:
-        cycles = rates.work(op.macs(), "f32" if element == f32 else "i8", 0)
+        cycles = rates.work(op.macs(), arithmetic_of(op), 0)
     except UnknownRate:
         return True
     *_, rows, columns = shape_of(op.output)
