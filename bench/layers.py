@@ -62,6 +62,9 @@ SHAPES = {
         (1, 3, 32, 32), 16, 7, 2, pool=(3, 2), given=True
     ),
     "3x3, 32 to 32, uint8": Shape((1, 32, 12, 12), 32, kind="uint8"),
+    "1x1, 64 to 64, uint8": Shape((1, 64, 12, 12), 64, 1, kind="uint8"),
+    "depthwise 3x3, 32, uint8": Shape((1, 32, 12, 12), 32, groups=32, kind="uint8"),
+    "depthwise 3x3, 32, stride 2, uint8": Shape((1, 32, 24, 24), 32, 3, 2, groups=32, kind="uint8"),
     "3x3, 32 to 32, zero point -3": Shape((1, 32, 12, 12), 32, point=-3),
     "3x3, 32 to 32, one scale": Shape((1, 32, 12, 12), 32, scales="tensor"),
     "depthwise 3x3, 32": Shape((1, 32, 12, 12), 32, groups=32),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, TensorType, i8, i16, i32
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -16,6 +18,7 @@ from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.pointwise import ActivationAttr
 from npu_dialect.npu.quantization import ui8
 from npu_dialect.sram import AllocOp
+from npu_passes.lowering.kernels.unit import FLIPPED
 
 COPY = PoolAttr.of("max", (1, 1), (1, 1))
 
@@ -38,6 +41,19 @@ class Shape:
     """The zero point of the output."""
     bounds: tuple[float, float] | None = None
     """Of an activation of the output."""
+
+
+def as_unsigned(shape: Shape) -> Shape:
+    """The shape with maps of ui8; its zero points and bounds are as far from the least integer."""
+    point, zero_point = shape.point + FLIPPED, shape.zero_point + FLIPPED
+    low, high = shape.bounds or (0.0, 0.0)
+    bounds = None if shape.bounds is None else (low + FLIPPED, high + FLIPPED)
+    return replace(shape, unsigned=True, point=point, zero_point=zero_point, bounds=bounds)
+
+
+def either(shape: Shape) -> SearchStrategy[Shape]:
+    """The shape with maps of i8, or with maps of ui8."""
+    return st.sampled_from((shape, as_unsigned(shape)))
 
 
 def network(shape: Shape) -> ModuleOp:

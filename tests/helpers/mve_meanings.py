@@ -28,15 +28,17 @@ KINDS: dict[str, Any] = {
 }
 INPUTS = ("i8", "i8", "ui8", "i16", "i16", "i32", "i32", "f32", "f32", "f32")
 """The element types of the inputs; each has the name `x` and its number."""
-OUTPUTS = ("i8", "i16", "i32", "f32", "i8", "ui8", "f32", "i8", "i8")
+OUTPUTS = ("i8", "i16", "i32", "f32", "i8", "ui8", "f32", "i8", "i8", "ui8", "ui8")
 """The element types of the outputs: one for each type of vector, two for narrow stores, one for
-stores with gaps, and two for stores at places."""
+stores with gaps, and four for stores at places."""
 PLACES = (3, 14, 0, 8, 9, 1, 12, 5)
 """Where bytes are loaded and stored that lie apart."""
 REACH = 16
 """Places are below this."""
 SOME = 0b10100110
 """The mask of some lanes."""
+SCATTERED = ((7, 3, 255, True), (8, 4, SOME, False), (9, 3, 255, True), (10, 4, SOME, False))
+"""Stores at places: the numbers of output and input, the mask, and whether they are saturated."""
 LANES = {"i8": 16, "i16": 8, "i32": 4, "f32": 4}
 
 
@@ -106,19 +108,24 @@ def products(one: int, other: int, kind: str) -> Callable[[Case], Array]:
     return compute
 
 
-def gathered(mask: int) -> Callable[[Case], Array]:
-    """Bytes of x0 at the places, without signs; zero in other lanes than those of a mask."""
+def gathered(mask: int, number: int = 0) -> Callable[[Case], Array]:
+    """Bytes of an input at the places, without signs; zero in other lanes than those of a mask."""
 
     def compute(case: Case) -> Array:
-        found = rows(case.arrays[0], REACH)[:, PLACES].astype(np.uint8).astype(np.int16)
+        found = rows(case.arrays[number], REACH)[:, PLACES].astype(np.uint8).astype(np.int16)
         return np.where([mask >> lane & 1 for lane in range(8)], found, 0)
 
     return compute
 
 
-def gathered_bytes(case: Case) -> Array:
-    """Bytes of x0 at the places, each with its first byte behind it."""
-    return rows(case.arrays[0], REACH)[:, [each for place in PLACES for each in (place, 0)]]
+def gathered_bytes(number: int) -> Callable[[Case], Array]:
+    """Bytes of an input at the places, each with its first byte behind it."""
+
+    def compute(case: Case) -> Array:
+        places = [each for place in PLACES for each in (place, 0)]
+        return rows(case.arrays[number], REACH)[:, places].view(np.int8)
+
+    return compute
 
 
 def with_number(kind: str, number: int, function: Any) -> Callable[[Case], Array]:

@@ -15,6 +15,7 @@ from helpers.mve_meanings import (
     OUTPUTS,
     PLACES,
     REACH,
+    SCATTERED,
     SIZE,
     SOME,
     Array,
@@ -62,6 +63,7 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
             ("mul", np.multiply),
             ("max", np.maximum),
             ("min", np.minimum),
+            ("xor", np.bitwise_xor),
         )
         for kind, one in (("i8", 0), ("i16", 3), ("i32", 5), ("f32", 8))
         if kind != "f32" or name in ("add", "mul")
@@ -103,9 +105,15 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         )
         for one, each, kind in ((0, "i8", "vector<16xi8>"), (3, "i16", "vector<8xi16>"))
     ),
-    ("i16", f"mve.gather %x0[%i] at %places reach {REACH} : IN0", gathered(255)),
+    *(
+        ("i16", f"mve.gather %x{x}[%i] at %places reach {REACH} : IN{x}", gathered(255, x))
+        for x in (0, 2)
+    ),
     ("i16", f"mve.gather %x0[%i] at %places reach {REACH} lanes {SOME} : IN0", gathered(SOME)),
-    ("i8", f"mve.gather_bytes %x0[%i] at %near reach {REACH} : IN0", gathered_bytes),
+    *(
+        ("i8", f"mve.gather_bytes %x{x}[%i] at %near reach {REACH} : IN{x}", gathered_bytes(x))
+        for x in (0, 2)
+    ),
     *(
         (
             kind,
@@ -150,14 +158,14 @@ def sizes() -> list[tuple[str, str, int]]:
         (f"o{number}", kind, number_of(kind) * COUNT * LANES[kind] if number < 4 else COUNT + 3)
         for number, kind in enumerate(OUTPUTS[:6])
     ]
-    apart = [(name, "i8", REACH * COUNT) for name in ("o7", "o8")]
+    apart = [(f"o{number}", OUTPUTS[number], REACH * COUNT) for number, *_ in SCATTERED]
     return [*inputs, *outputs, ("o6", "f32", 8 * COUNT), *apart]
 
 
 def expected(case: Case) -> list[Array]:
     """The outputs: of each kind the results of all ops; then what is stored in other ways.
 
-    That is the lowest bits of x5, x7 beside x8, and x3 and some lanes of x4 at the places.
+    That is the lowest bits of x5, x7 beside x8, and at the places x3 and some lanes of x4, twice.
     """
     found: list[Array] = []
     for kind in OUTPUTS[:4]:
@@ -171,13 +179,13 @@ def expected(case: Case) -> list[Array]:
     places = np.stack([rows(case.arrays[number], 4) for number in (7, 8)], axis=2)
     places[:, 3, 1] = case.arrays[8][:COUNT]
     found.append(places.ravel())
-    lanes = [lane for lane in range(8) if SOME >> lane & 1]
-    for number, some in ((3, list(range(8))), (4, lanes)):
-        values = np.zeros((COUNT, REACH), np.int8)
+    for output, number, mask, saturated in SCATTERED:
+        kind = KINDS[OUTPUTS[output]]
+        some = [lane for lane in range(8) if mask >> lane & 1]
+        values, ends = np.zeros((COUNT, REACH), kind), np.iinfo(kind)
         halves = rows(case.arrays[number], 8)[:, some]
-        values[:, [PLACES[lane] for lane in some]] = (
-            np.clip(halves, -128, 127) if number == 3 else halves
-        ).astype(np.int8)
+        halves = np.clip(halves, ends.min, ends.max) if saturated else halves
+        values[:, [PLACES[lane] for lane in some]] = halves.astype(kind)
         found.append(values.ravel())
     return found
 
@@ -260,14 +268,18 @@ def placed() -> str:
 
 def scattered(types: dict[str, str]) -> tuple[str, ...]:
     """Stores of x3, saturated, and of some lanes of x4 at the places."""
-    at = f"at %places reach {REACH}"
+    lines: list[str] = []
+    for output, number, mask, saturated in SCATTERED:
+        name, type_ = f"%o{output}", types[f"o{output}"]
+        end = " saturated" if saturated else f" lanes {mask}"
+        lines.append(f"mve.store %zeros, {name}[%block] : vector<16xi8>, {type_}")
+        at = f"at %places reach {REACH}{end}"
+        lines.append(f"mve.scatter %v{number}, {name}[%block] {at} : {type_}")
     return (
         f"%reach = arith.constant {REACH} : index",
         "%block = arith.muli %i, %reach : index",
         "%zeros = mve.splat %none : i32 -> vector<16xi8>",
-        *(f"mve.store %zeros, %{o}[%block] : vector<16xi8>, {types[o]}" for o in ("o7", "o8")),
-        f"mve.scatter %v3, %o7[%block] {at} saturated : {types['o7']}",
-        f"mve.scatter %v4, %o8[%block] {at} lanes {SOME} : {types['o8']}",
+        *lines,
     )
 
 

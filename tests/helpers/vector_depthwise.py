@@ -39,7 +39,7 @@ def check_host(module: ModuleOp, layers: ModuleOp) -> None:
     inputs = random_inputs(module, 6)
     (wanted,) = run_function(module, None, inputs)
     files = emit(lowered(layers, VECTORS))
-    found = run_c(files, "f", inputs, [wanted.shape], output_types=["int8"])
+    found = run_c(files, "f", inputs, [wanted.shape], output_types=[wanted.dtype.name])
     np.testing.assert_array_equal(found[0], wanted)
 
 

@@ -228,7 +228,7 @@ func.func @f(%m: memref<64xi16>, %i: index, %v: vector<8xi16>) {
   %r = mve.gather %m[%i] at %v reach 9 : memref<64xi16>
   func.return
 }
-// CHECK: expected one axis of i8 without gaps, got memref<64xi16>
+// CHECK: expected one axis of i8 or ui8 without gaps, got memref<64xi16>
 
 // -----
 
@@ -236,7 +236,7 @@ func.func @f(%m: memref<8x8xi8>, %i: index, %v: vector<8xi16>) {
   %r = mve.gather %m[%i] at %v reach 9 : memref<8x8xi8>
   func.return
 }
-// CHECK: expected one axis of i8 without gaps, got memref<8x8xi8>
+// CHECK: expected one axis of i8 or ui8 without gaps, got memref<8x8xi8>
 
 // -----
 
@@ -276,7 +276,7 @@ func.func @f(%m: memref<64xi16>, %i: index, %v: vector<16xi8>) {
   %r = mve.gather_bytes %m[%i] at %v reach 9 : memref<64xi16>
   func.return
 }
-// CHECK: expected one axis of i8 without gaps, got memref<64xi16>
+// CHECK: expected one axis of i8 or ui8 without gaps, got memref<64xi16>
 
 // -----
 

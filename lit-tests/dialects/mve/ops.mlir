@@ -102,6 +102,13 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   %times = mve.mul_scalar %f, %s : vector<4xf32>, f32
   // CHECK-NEXT: %full = mve.add_saturated %both, %n : vector<8xi16>, i32
   %full = mve.add_saturated %both, %n : vector<8xi16>, i32
+  // CHECK-NEXT: %flipped = mve.xor %x, %bytes : vector<16xi8>
+  // GENERIC: %flipped = "mve.xor"(%x, %bytes) : (vector<16xi8>, vector<16xi8>) -> vector<16xi8>
+  %flipped = mve.xor %x, %bytes : vector<16xi8>
+  // CHECK-NEXT: %plain = mve.gather_bytes %u[%i] at %bytes reach 40 : memref<?xui8, strided<[1], offset: ?>>
+  %plain = mve.gather_bytes %u[%i] at %bytes reach 40 : memref<?xui8, strided<[1], offset: ?>>
+  // CHECK-NEXT: mve.scatter %near, %u[%i] at %both reach 40 saturated : memref<?xui8, strided<[1], offset: ?>>
+  mve.scatter %near, %u[%i] at %both reach 40 saturated : memref<?xui8, strided<[1], offset: ?>>
   // CHECK-NEXT: %up = mve.move_up %f : vector<4xf32>
   // GENERIC: %up = "mve.move_up"(%f) : (vector<4xf32>) -> vector<4xf32>
   %up = mve.move_up %f : vector<4xf32>

@@ -107,7 +107,7 @@ def gather_bytes(op: mve.GatherBytesOp) -> Meaning:
     """How an op loads 16 bytes that lie apart."""
 
     def gathered(buffer: Array, index: int, places: Array) -> Array:
-        return buffer[elements_at(op, buffer, index, places.view(np.uint8))]
+        return buffer[elements_at(op, buffer, index, places.view(np.uint8))].view(np.int8)
 
     return gathered
 
@@ -119,9 +119,9 @@ def scatter(op: mve.ScatterOp) -> Meaning:
         lanes, at = lanes_at(op, buffer, index, places)
         if not buffer.flags.writeable:
             raise InterpretationError("store to a constant")
-        ends = np.iinfo(np.int8)
+        ends = np.iinfo(buffer.dtype)
         found = value if op.saturated is None else np.clip(value, ends.min, ends.max)
-        stored = found[lanes].astype(np.int8)
+        stored = found[lanes].astype(buffer.dtype)
         buffer[at] = stored
         if (buffer[at] != stored).any():
             raise InterpretationError("expected equal bytes for lanes with one place")
@@ -270,6 +270,7 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.NarrowOp: narrow,
     mve.AddOp: lanewise(np.add),
     mve.MulOp: lanewise(np.multiply),
+    mve.XorOp: np.bitwise_xor,
     mve.MaxOp: chosen(np.greater),
     mve.MinOp: chosen(np.less),
     mve.MaximumOp: chosen(above_or_nan),

@@ -32,6 +32,7 @@ from npu_dialect.mve.arithmetic import (
     SplatOp,
     ToFloatOp,
     WidenOp,
+    XorOp,
 )
 from npu_dialect.mve.memory import LoadOp, StoreOp
 from npu_dialect.mve.places import (
@@ -104,6 +105,7 @@ __all__ = [
     "ToFloatOp",
     "Vector",
     "WidenOp",
+    "XorOp",
     "lanes_of",
 ]
 
@@ -120,6 +122,7 @@ MVE = Dialect(
         RoundOp,
         AddOp,
         MulOp,
+        XorOp,
         MaxOp,
         MinOp,
         MaximumOp,

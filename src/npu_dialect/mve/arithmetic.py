@@ -233,6 +233,19 @@ class MulOp(BinaryOp):
 
 
 @irdl_op_definition
+class XorOp(BinaryOp):
+    """VEOR: the bits that differ, of integers.
+
+    ```mlir
+    %x = mve.xor %a, %b : vector<16xi8>
+    ```
+    """
+
+    name = "mve.xor"
+    KNOWN: ClassVar[tuple[Vector, ...]] = INTEGERS
+
+
+@irdl_op_definition
 class MaxOp(BinaryOp):
     """VMAX: the greater one of two signed integers; of floats, VCMP and VPSEL.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, i8, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.mve.types import I8X16, I16X8
 from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.npu.quantization import BYTE_TYPES
 
 EIGHT = 8
 """Lanes of halves."""
@@ -51,8 +52,8 @@ class PlacesOp(IRDLOperation, abc.ABC):
         type_ = self.memref.type
         assert is_buffer_type(type_)
         shape = type_.get_shape()
-        if type_.element_type != i8 or tuple(type_.get_strides() or ()) != (1,):
-            raise VerifyException(f"expected one axis of i8 without gaps, got {type_}")
+        if type_.element_type not in BYTE_TYPES or tuple(type_.get_strides() or ()) != (1,):
+            raise VerifyException(f"expected one axis of i8 or ui8 without gaps, got {type_}")
         if not 1 <= self.bytes <= self.FARTHEST:
             raise VerifyException(f"expected a reach of 1 to {self.FARTHEST}, got {self.bytes}")
         if 0 <= shape[0] < self.bytes:
@@ -192,7 +193,8 @@ class ScatterOp(EightPlacesOp):
     """VSTRB.16 at a vector of places: stores the lanes of halves as bytes, in any order.
 
     Lanes with one place have equal bytes. The lowest bits of each lane are stored; with
-    `saturated`, a VQMOVNB makes the lane a signed byte first.
+    `saturated`, a VQMOVNB makes the lane a signed byte first, or a VQMOVUNB a byte without a sign
+    if the elements are ui8.
 
     ```mlir
     mve.scatter %q, %map[%i] at %places reach 405 : memref<2048xi8, #npu.sram>

@@ -53,4 +53,5 @@ def test_an_instruction_for_each_op(tmp_path: Path) -> None:
         *("vmax.s8", "vmin.s32", "vcvt.f32.s32", "vcvtn.s32.f32", "vfma.f32"),
         *("vmladav.s8", "vmladav.s16", "vqadd.s8", "vqadd.s16", "vqadd.s32", "vsli.16"),
         *("vldrbt.u16", "vstrb.16", "vstrbt.16", "vqmovnb.s16", "vqmovnt.s32"),
+        *("veor", "vqmovunb.s16"),
     }

@@ -17,7 +17,7 @@ from npu_passes.emit.c.dsp import address
 from npu_passes.emit.c.expr import Expr, Linear, call, scaled
 from npu_passes.emit.c.mve_access import gathers, load, offsets_of, store, widens
 from npu_passes.emit.c.mve_helpers import use
-from npu_passes.emit.c.mve_places import GATHER_BYTES, gather, scatter
+from npu_passes.emit.c.mve_places import gather, gather_bytes, scatter
 
 
 def print_load_vector(body: Body, op: mve.LoadOp) -> None:
@@ -34,7 +34,7 @@ def print_load_vector(body: Body, op: mve.LoadOp) -> None:
 def print_gather(body: Body, op: mve.GatherOp | mve.GatherBytesOp) -> None:
     """Print the load of bytes that lie apart."""
     arguments = address(body, op), body.use(op.places)
-    found = gather(op) if isinstance(op, mve.GatherOp) else ("gather_bytes", GATHER_BYTES)
+    found = gather(op) if isinstance(op, mve.GatherOp) else gather_bytes(op)
     body.print_named(op.result, call(use(body.unit, *found), *arguments))
 
 

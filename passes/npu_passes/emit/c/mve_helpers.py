@@ -137,6 +137,12 @@ def wrapping(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], 
     return made
 
 
+def xor(type_: Attribute) -> Helper:
+    """The function of the bits that differ."""
+    text = f"({lane_of(type_)})(a.lane[i] ^ b.lane[i])"
+    return lanewise(type_, "bits that differ", text, f"veorq_{suffix_of(type_)}(a, b)")
+
+
 def extreme(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], Helper]:
     """The function of a maximum or minimum; of floats, the second one if they are not ordered."""
     text = f"a.lane[i] {operator} b.lane[i] ? a.lane[i] : b.lane[i]"
@@ -339,6 +345,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.SplatOp: splat,
     mve.AddOp: wrapping("+", "sum", "vadd"),
     mve.MulOp: wrapping("*", "product", "vmul"),
+    mve.XorOp: xor,
     mve.MaxOp: extreme(">", "greater one", "vmax"),
     mve.MinOp: extreme("<", "smaller one", "vmin"),
     mve.JoinOp: lambda _: JOIN,

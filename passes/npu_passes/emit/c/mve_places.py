@@ -8,11 +8,19 @@ from __future__ import annotations
 from npu_dialect import mve
 from npu_passes.emit.c.dsp_helpers import Helper
 from npu_passes.emit.c.mve_helpers import ARM
+from npu_passes.emit.c.types import element_type, memref_of
+
+
+def byte_of(op: mve.PlacesOp) -> tuple[str, str]:
+    """The C type of the bytes of an access, and what the name of its function has for it."""
+    ctype = element_type(memref_of(op.memref).element_type)
+    assert ctype is not None
+    return ctype.name, "" if ctype.name == "int8_t" else "_uint8"
 
 
 def gather(op: mve.GatherOp) -> tuple[str, Helper]:
     """The function that loads bytes, and its name."""
-    end, condition, predicate = lanes_of(op)
+    (byte, kind), (end, condition, predicate) = byte_of(op), lanes_of(op)
     value = "(uint8_t)at[(uint16_t)places.lane[i]]"
     value = f"({condition}) != 0 ? {value} : 0" if condition else value
     places = "vreinterpretq_u16_s16(places)"
@@ -29,8 +37,8 @@ return r;
 #else
 return vreinterpretq_s16_u16({loaded});
 #endif"""
-    return f"gather{end}", Helper(
-        "npu_i16x8 {}(const int8_t *at, npu_i16x8 places)",
+    return f"gather{kind}{end}", Helper(
+        f"npu_i16x8 {{}}(const {byte} *at, npu_i16x8 places)",
         f"{text_of(op)} at their places, without signs.",
         f"npu_i16x8 r;\nfor (int i = 0; i < 8; ++i) {{\n    r.lane[i] = {value};\n}}\nreturn r;",
         arm,
@@ -38,25 +46,32 @@ return vreinterpretq_s16_u16({loaded});
     )
 
 
-GATHER_BYTES = Helper(
-    "npu_i8x16 {}(const int8_t *at, npu_i8x16 places)",
-    "16 bytes at their places.",
-    "npu_i8x16 r;\nfor (int i = 0; i < 16; ++i) {\n"
-    "    r.lane[i] = at[(uint8_t)places.lane[i]];\n}\nreturn r;",
-    "return vldrbq_gather_offset_s8(at, vreinterpretq_u8_s8(places));",
-    ARM,
-)
+def gather_bytes(op: mve.GatherBytesOp) -> tuple[str, Helper]:
+    """The function that loads 16 bytes, and its name."""
+    byte, kind = byte_of(op)
+    value = "at[(uint8_t)places.lane[i]]"
+    return f"gather_bytes{kind}", Helper(
+        f"npu_i8x16 {{}}(const {byte} *at, npu_i8x16 places)",
+        "16 bytes at their places.",
+        "npu_i8x16 r;\nfor (int i = 0; i < 16; ++i) {\n"
+        f"    r.lane[i] = {f'(int8_t){value}' if kind else value};\n}}\nreturn r;",
+        f"return vldrbq_gather_offset_s8({'(const int8_t *)at' if kind else 'at'}, "
+        "vreinterpretq_u8_s8(places));",
+        ARM,
+    )
 
 
 def scatter(op: mve.ScatterOp) -> tuple[str, Helper]:
     """The function that stores bytes, and its name."""
-    end, condition, predicate = lanes_of(op)
+    (byte, kind), (end, condition, predicate) = byte_of(op), lanes_of(op)
     value, arm, what = "x.lane[i]", "", ""
     if op.saturated is not None:
-        value = "(x.lane[i] < -128 ? -128 : x.lane[i] > 127 ? 127 : x.lane[i])"
-        arm, end, what = SATURATE, f"{end}_saturated", ", saturated"
-    statement = f"at[(uint16_t)places.lane[i]] = (int8_t){value};"
-    stored = "vstrbq_scatter_offset_s16(at, vreinterpretq_u16_s16(places), x);"
+        low, high = (0, 255) if kind else (-128, 127)
+        value = f"(x.lane[i] < {low} ? {low} : x.lane[i] > {high} ? {high} : x.lane[i])"
+        arm, end, what = UNSIGNED if kind else SATURATE, f"{end}_saturated", ", saturated"
+    statement = f"at[(uint16_t)places.lane[i]] = ({byte}){value};"
+    at = "(int8_t *)at" if kind else "at"
+    stored = f"vstrbq_scatter_offset_s16({at}, vreinterpretq_u16_s16(places), x);"
     if condition:
         statement = f"if (({condition}) != 0) {{\n        {statement}\n    }}"
         stored = stored.replace("offset", "offset_p").replace("x);", f"x, {predicate});")
@@ -67,8 +82,8 @@ __asm__("vmsr p0, %3\\n\\tvpst\\n\\tvstrbt.16 %q2, [%0, %q1]"
 #else
 {stored}
 #endif"""
-    return f"scatter{end}", Helper(
-        "void {}(int8_t *at, npu_i16x8 places, npu_i16x8 x)",
+    return f"scatter{kind}{end}", Helper(
+        f"void {{}}({byte} *at, npu_i16x8 places, npu_i16x8 x)",
         f"{text_of(op)} to their places{what}.",
         f"for (int i = 0; i < 8; ++i) {{\n    {statement}\n}}",
         f"{arm}{stored}",
@@ -95,6 +110,14 @@ x = vreinterpretq_s16_s8(vqmovnbq_s16(vreinterpretq_s8_s16(x), x));
 #endif
 """
 """Makes each half a byte. GCC copies the operand of the intrinsic, so it gets the assembly."""
+UNSIGNED = """\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("vqmovunb.s16 %q0, %q0" : "+w"(x));
+#else
+x = vreinterpretq_s16_u8(vqmovunbq_s16(vreinterpretq_u8_s16(x), x));
+#endif
+"""
+"""Makes each half a byte without a sign."""
 
 
 def text_of(op: mve.EightPlacesOp) -> str:
@@ -105,8 +128,9 @@ def text_of(op: mve.EightPlacesOp) -> str:
     return f"Bytes of lane{'s' if len(lanes) > 1 else ''} {', '.join(lanes)}"
 
 
-PLACES_NAMES = frozenset(("npu_mve_gather_bytes",)) | frozenset(
-    f"npu_mve_{way}{lanes}{end}"
+PLACES_NAMES = frozenset(("npu_mve_gather_bytes", "npu_mve_gather_bytes_uint8")) | frozenset(
+    f"npu_mve_{way}{kind}{lanes}{end}"
+    for kind in ("", "_uint8")
     for way, ends in (("gather", ("",)), ("scatter", ("", "_saturated")))
     for lanes in ("", *(f"_lanes{mask}" for mask in range(1, mve.ALL_LANES)))
     for end in ends

@@ -1,4 +1,4 @@
-"""What the kernel whose lanes are filters does with floats, and with i8."""
+"""What the kernel whose lanes are filters does with floats, and with bytes."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class FloatLanes(FloatOutputs, LaneKind):
 
 
 class ByteLanes(LaneKind):
-    """Lanes of i32 for maps of i8; the zero point is folded into the first sums."""
+    """Lanes of i32 for maps of bytes; the zero point is folded into the first sums."""
 
     vector = mve.I32X4
 

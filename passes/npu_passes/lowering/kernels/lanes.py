@@ -5,7 +5,7 @@
     %s = mve.fma_scalar %w, %x, %acc : vector<4xf32>
 
 The lanes of a vector are four filters, and an element of the map is a number for all of them. So
-the map may lie as it likes, such as an image in the layout of the model. Maps of floats and of i8
+the map may lie as it likes, such as an image in the layout of the model. Maps of floats and bytes
 take this kernel; `lane_kinds.py` has what differs. A block of some pixels by some vectors of
 filters shares loads (`vector_plan.py`). The weights of its filters lie in the order [channel,
 kernel y, kernel x, filter]. The products of an output are added in the order of the general loops;

@@ -17,12 +17,11 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
+from npu_dialect.npu.quantization import limits_of
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index
-
-BYTE_BOUNDS = (-128, 127)
-"""The range of i8."""
 
 
 class ChannelOutputs:
@@ -92,12 +91,13 @@ class ChannelOutputs:
         b.insert(op)
 
     def bounded(self, found: SSAValue) -> SSAValue:
-        """Rounded products plus the zero point, within bounds narrower than those of a byte."""
+        """Rounded products plus the zero point, within bounds narrower than those of an element."""
         b, scaling = self.b, self.outputs.scaling
         if scaling.zero_point:
             point = b.integer(scaling.zero_point)
             found = b.insert(mve.AddSaturatedOp(found, point), "q").result
-        for kind, bound, widest in zip((mve.MaxOp, mve.MinOp), scaling.bounds, BYTE_BOUNDS):
+        ends = limits_of(element_of(self.outputs.memory))
+        for kind, bound, widest in zip((mve.MaxOp, mve.MinOp), scaling.bounds, ends):
             if bound != widest:
                 limit = self.outputs.splat(bound, mve.I16X8)
                 found = b.insert(kind(found, limit), "q").result

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
@@ -34,12 +33,12 @@ from npu_plans.kernels.plane_plan import COPIED, PlanePlan
 from npu_plans.kernels.window_plan import COLUMNS, EIGHT, TAPS, WindowPlan
 
 VectorKind: TypeAlias = Literal["dense", "depthwise", "lanes"]
-"""The kernels for vectors of i8."""
+"""The kernels for vectors of bytes."""
 
 
 def on_vectors(op: Conv2dOp | FullyConnectedOp, options: LoopOptions) -> bool:
-    """Whether the machine multiplies vectors of the layer's input, of i8."""
-    return "mve" in options.features and element_of(op.input) == i8
+    """Whether the machine multiplies vectors of the layer's input, of bytes."""
+    return "mve" in options.features and element_of(op.input) in BYTE_TYPES
 
 
 def has_vector_outputs(op: Conv2dOp, options: LoopOptions) -> bool:
@@ -58,7 +57,7 @@ def is_depthwise(op: Conv2dOp) -> bool:
 
 
 def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKind | None:
-    """The kernel for vectors of a convolution of i8 with constant weights; None if none fits.
+    """The kernel for vectors of a convolution of bytes with constant weights; None if none fits.
 
     Runs of bytes come first, as they fill 16 lanes. Then four filters are lanes.
     """
@@ -86,7 +85,7 @@ def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwise
 
 
 def can_have_patches(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether a depthwise convolution of i8 may be computed over patches on vectors."""
+    """Whether a depthwise convolution of bytes may be computed over patches on vectors."""
     grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
     if out is None or not has_channels_apart(op, options):
         return False
@@ -95,7 +94,7 @@ def can_have_patches(op: Conv2dOp, options: LoopOptions) -> bool:
 
 
 def can_have_windows(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether a depthwise convolution of i8 may gather its windows where they lie on vectors."""
+    """Whether a depthwise convolution of bytes may gather its windows where they lie on vectors."""
     grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
     if out is None or not has_channels_apart(op, options):
         return False
@@ -105,7 +104,7 @@ def can_have_windows(op: Conv2dOp, options: LoopOptions) -> bool:
 
 
 def can_have_planes(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether a depthwise convolution of i8 may be computed over copies of channels on vectors."""
+    """Whether a depthwise convolution of bytes may be computed over copies of channels."""
     grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
     if out is None or not has_channels_apart(op, options) or not PlanePlan.fits(*op.axes()):
         return False
@@ -115,7 +114,7 @@ def can_have_planes(op: Conv2dOp, options: LoopOptions) -> bool:
 
 
 def has_channels_apart(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether a map of i8 with channels last has filters for each channel, on vectors.
+    """Whether a map of bytes with channels last has filters for each channel, on vectors.
 
     A few channels with several filters each have filters in lanes.
     """
@@ -123,7 +122,7 @@ def has_channels_apart(op: Conv2dOp, options: LoopOptions) -> bool:
     if not (last and has_vector_outputs(op, options)) or op.group_count != grid.channels:
         return False
     apart = op.pool is None and (filters_of_each(op) == 1 or is_depthwise(op))
-    return apart and are_bounds(op.activation) and element_of(op.output) == i8
+    return apart and are_bounds(op.activation) and element_of(op.output) in BYTE_TYPES
 
 
 def filters_of_each(op: Conv2dOp) -> int:
@@ -155,7 +154,7 @@ def vector_windows(layer: Layer, map: SSAValue, grid: Grid, *, over: bool) -> Wi
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:
-    """The kernel whose lanes are filters, for i8."""
+    """The kernel whose lanes are filters, for bytes."""
     outputs, (rows, columns) = Outputs.of(layer), op.axes()
     assert isinstance(outputs, VectorOutputs)
     starts = Starts(layer, Classes(rows), Classes(columns))

@@ -1,4 +1,4 @@
-"""Convolutions of i8 with channels last on a vector unit: 16 products and their sum at once.
+"""Convolutions of bytes with channels last on a vector unit: 16 products and their sum at once.
 
 A kernel row is a run of contiguous bytes, as in `dense.py`. Two neighbouring pixels and two filters
 are computed together: four loads of 16 bytes, then four `mve.mla_across`. The weights lie in the
@@ -20,6 +20,7 @@ from npu_dialect.npu import PoolAttr
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.walk import visit
@@ -50,6 +51,7 @@ class VectorDenseKernel:
         groups: Groups = ONE_GROUP,
     ) -> None:
         self.layer, self.grid, self.pool, self.groups = layer, grid, pool, groups
+        self.signed = SignedBytes(layer, map)
         self.b: LoopBuilder = layer.b
         self.rows, self.columns = grid.rows, grid.columns
         self.filters = len(layer.weights) // groups.count
@@ -204,7 +206,8 @@ class VectorDenseKernel:
         ) -> Sequence[SSAValue]:
             at, taps, found = b.add(base, k), b.add(first, k), list(sums)
             b.insert(dsp.KeepOrderOp.create())
-            x = [self.load(self.patch, b.add(at, place), "x", bytes_) for place in places]
+            loads = [self.load(self.patch, b.add(at, place), "x", bytes_) for place in places]
+            x = [self.signed.bytes(each, bytes_) for each in loads]
             for f in range(count):
                 w = self.load(self.taps, b.add(taps, f * apart), "w")
                 for p, value in enumerate(x):

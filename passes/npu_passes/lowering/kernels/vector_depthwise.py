@@ -1,4 +1,4 @@
-"""Depthwise convolutions of i8 on a vector unit: eight channels at once, channels last.
+"""Depthwise convolutions of bytes on a vector unit: eight channels at once, channels last.
 
     %x = mve.load %ifm[%at] : memref<2048xi8, #npu.sram> -> vector<8xi16>
     %w = mve.load %taps[%c] : memref<288xi8, #npu.flash> -> vector<8xi16>
@@ -27,6 +27,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer, wrapped
+from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
@@ -85,6 +86,7 @@ class VectorDepthwiseKernel:
 
     def __init__(self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs) -> None:
         self.layer, self.grid, self.outputs = layer, grid, outputs
+        self.signed = SignedBytes(layer, map)
         self.b: LoopBuilder = layer.b
         self.rows, self.columns, self.channels = grid.rows, grid.columns, grid.channels
         self.multiplier = layer.filters_of_each(self.channels)
@@ -214,7 +216,7 @@ class VectorDepthwiseKernel:
     def elements(self, at: Index, first: int | None) -> SSAValue:
         """Eight channels of a pixel."""
         load = mve.LoadOp(self.patch, self.b.value(at), mve.I16X8, first)
-        return self.b.insert(load, "x").result
+        return self.signed.halves(self.b.insert(load, "x").result)
 
     def weights(self, at: Index) -> SSAValue:
         """The weights of eight channels."""

@@ -1,4 +1,4 @@
-"""Depthwise convolutions of i8 on a vector unit, over patches of one channel in a working memory.
+"""Depthwise convolutions of bytes on a vector unit, over patches of a channel in working memory.
 
     %new = mve.gather %ifm[%at] at %places reach 405 : memref<2048xi8, #npu.sram>
     %old = mve.load %lines[%i] : memref<100xi16, #npu.sram> -> vector<8xi16>
@@ -27,6 +27,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
@@ -67,6 +68,7 @@ class PatchKernel:
         self, layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue, outputs: VectorOutputs
     ) -> None:
         self.layer, self.grid, self.b = layer, grid, layer.b
+        self.signed = SignedBytes(layer, map)
         self.splat, self.outputs = outputs.splat, ChannelOutputs(layer, outputs)
         self.plan = PatchPlan(grid.rows, grid.columns)
         self.multiplier = layer.filters_of_each(grid.channels)
@@ -158,18 +160,18 @@ class PatchKernel:
 
         `at` is the place of the first one that is not.
         """
-        b, point = self.b, self.layer.zero_point & 0xFF
+        b, point = self.b, self.signed.point & 0xFF
         if not any(on_map):
-            return self.splat(point, mve.I16X8)
+            return self.splat(self.layer.zero_point & 0xFF, mve.I16X8)
         lanes = lanes_of(count, on_map)
         steps = gathered(self.grid.pixel, self.grid.line if on_map[0] else 0)
         reach = max(step for lane, step in enumerate(steps) if lanes >> lane & 1) + 1
         places = self.outputs.vector("places", steps)
         new = b.insert(mve.GatherOp(self.map, b.value(at), places, reach, lanes), "new").result
-        if all(on_map) or point == 0:
-            return new
-        pads = self.outputs.vector("pads", [0 if row else point for row in on_map] * SIDE)
-        return b.insert(mve.AddOp(new, pads), "new").result
+        if point and not all(on_map):
+            pads = self.outputs.vector("pads", [0 if row else point for row in on_map] * SIDE)
+            new = b.insert(mve.AddOp(new, pads), "new").result
+        return self.signed.halves(new)
 
     # -- outputs -------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Depthwise convolutions of i8 on a vector unit, over a padded copy of one channel.
+"""Depthwise convolutions of bytes on a vector unit, over a padded copy of one channel.
 
     %vector = mve.gather_bytes %plane[%at] at %places reach 25 : memref<80xi8, #npu.sram>
     %sum = mve.mul_across %vector, %weights : vector<16xi8>
@@ -25,6 +25,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
@@ -55,6 +56,7 @@ class PlaneKernel:
     ) -> None:
         self.step = grid.pixel if over else 1
         self.layer, self.grid, self.b = layer, grid, layer.b
+        self.signed = SignedBytes(layer, map)
         self.plan = PlanePlan(grid.rows, grid.columns)
         self.tile, self.scratch, self.map = self.plan.tile, scratch, layer.vector(map)
         self.splat, self.outputs = outputs.splat, ChannelOutputs(layer, outputs)
@@ -132,7 +134,7 @@ class PlaneKernel:
         at = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), number)
         places = self.outputs.vector("sources", sources)
         gather = mve.GatherOp(self.map, b.value(at), places, max(sources) + 1, step=self.step)
-        new = b.insert(gather, "new").result
+        new = self.signed.halves(b.insert(gather, "new").result)
         to = b.add(b.add(b.mul(row, plan.pitch), column), plan.at(0, 0))
         places = self.outputs.vector("copies", targets)
         b.insert(mve.ScatterOp(new, self.scratch, b.value(to), places, max(targets) + 1))

@@ -1,4 +1,4 @@
-"""Depthwise convolutions of i8 on a vector unit, over patches of one channel where they lie.
+"""Depthwise convolutions of bytes on a vector unit, over patches of one channel where they lie.
 
     %even = mve.gather %ifm[%at] at %places reach 405 : memref<2048xi8, #npu.sram>
     %odd = mve.gather %ifm[%at] at %places_1 reach 389 : memref<2048xi8, #npu.sram>
@@ -22,13 +22,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
+from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.vector_channel import BYTE_BOUNDS, ChannelOutputs
+from npu_passes.lowering.kernels.signed_bytes import SignedBytes
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.window_plan import (
@@ -66,6 +69,7 @@ class WindowKernel:
         self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs, *, over: bool
     ) -> None:
         self.layer, self.grid, self.b = layer, grid, layer.b
+        self.signed = SignedBytes(layer, map)
         self.plan = WindowPlan(grid.rows, grid.columns, single=over)
         self.step = grid.pixel if over else 1
         self.outputs, self.map = ChannelOutputs(layer, outputs), layer.vector(map)
@@ -178,15 +182,16 @@ class WindowKernel:
             halves.append(b.insert(gather, "bytes").result)
         even, odd = halves
         joined = b.insert(mve.PushBytesOp(odd, even), "patch").result
-        return b.insert(mve.AsBytesOp(joined), "patch").result
+        return self.signed.bytes(b.insert(mve.AsBytesOp(joined), "patch").result)
 
     def padded(self, patch: SSAValue, pads: Sequence[bool]) -> SSAValue:
         """A patch with the zero point in some bytes."""
         if not any(pads):
             return patch
         point = self.layer.zero_point
+        low, high = limits_of(i8)
         for kind, limit, widest in zip(
-            (mve.MinOp, mve.MaxOp), limits(pads, point), reversed(BYTE_BOUNDS), strict=True
+            (mve.MinOp, mve.MaxOp), limits(pads, point), (high, low), strict=True
         ):
             if any(each != widest for each in limit):
                 vector = self.outputs.vector("limits", limit, mve.I8X16)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from helpers.depthwise import Shape, network
+from helpers.depthwise import Shape, as_unsigned, either, network
 from helpers.kernel_roads import DSP, VECTORS, lowered
 from helpers.pipeline import context, run_passes
 from helpers.vector_depthwise import axes, check_core, check_host, check_loops
@@ -85,7 +85,7 @@ SHAPES = st.builds(
     st.just(False),
     st.sampled_from((-128, 0, 9)),
     st.sampled_from((None, (-20.0, 30.0), (-128.0, 101.0))),
-)
+).flatmap(either)
 
 
 def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
@@ -119,6 +119,7 @@ PLAIN = Shape((1, 9, 5, 6), 2, (3, 3), (1, 1), (1, 1, 1, 1), 1, False, -128, 1, 
 IN_C = {
     "few taps": replace(PLAIN, input=(1, 9, 2, 3), kernel=(2, 2), pads=(0, 1, 0, 0)),
     "two filters": PLAIN,
+    "unsigned": as_unsigned(replace(PLAIN, input=(1, 9, 2, 3), kernel=(2, 2), pads=(0, 1, 0, 0))),
     "three filters": replace(
         PLAIN, input=(2, 6, 6, 5), multiplier=3, kernel=(5, 5), strides=(2, 2), pads=(2, 1, 0, 2)
     ),
@@ -154,7 +155,6 @@ def test_helium(name: str, level: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "shape",
     [
-        replace(PLAIN, unsigned=True, point=7, zero_point=9),
         replace(PLAIN, input=(1, 3, 5, 6)),
         replace(PLAIN, input=(1, 4, 5, 6), kernel=(3, 5)),
     ],
