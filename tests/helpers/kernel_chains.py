@@ -40,16 +40,17 @@ MOST = 9
 
 
 class ChainMaker(LayerMaker):
-    """Makes chains of layers; `mode` is that of requantisation."""
+    """Makes chains of layers; `mode` is that of requantisation, `images` those of an input."""
 
     def __init__(
         self,
         random: Random,
         mode: str = "float",
         elements: Sequence[IntegerType] = BYTE_TYPES,
+        images: int = 1,
     ) -> None:
         super().__init__(0, elements)
-        self.random, self.mode, self.layers = random, mode, 0
+        self.random, self.mode, self.layers, self.images = random, mode, 0, images
         self.numbers = np.random.default_rng(random.randint(0, 2**32 - 1))
 
     def network(self, count: int = 1) -> ModuleOp:
@@ -71,7 +72,7 @@ class ChainMaker(LayerMaker):
 
     def image(self, element: IntegerType, channels: int) -> SSAValue:
         """An input."""
-        return self.argument(element, (1, channels, self.extent(), self.extent()))
+        return self.argument(element, (self.images, channels, self.extent(), self.extent()))
 
     def extent(self) -> int:
         """A number of rows or columns of an input."""

@@ -7,13 +7,15 @@ from random import Random
 
 import pytest
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.dialects.func import CallOp
 
 from helpers.kernel_chains import ChainMaker
-from helpers.kernel_roads import FUSE, ROADS, SLOW, Road
+from helpers.kernel_roads import BYTES, DSP, FUSE, ROADS, SLOW, Road, same
 from helpers.pipeline import context, run_passes
+from npu_dialect.interpreters import run_function
 from npu_passes.analysis.overlaid import claims_of, distance_of
+from npu_tools.compiling.check import random_inputs
 from npu_tools.shadow import check
 
 SEEDS = 4
@@ -51,6 +53,26 @@ def test_no_byte_is_read_after_it_was_overwritten(road: Road) -> None:
         found.update(shared(module))
     assert found[True], "no output follows its input"
     assert found[False], "no layer runs backwards"
+
+
+@pytest.mark.parametrize("road", [DSP, BYTES], ids=str)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_images_of_a_batch_are_read_before_they_are_overwritten(road: Road, columns: int) -> None:
+    """An image of the output has more bytes than one of the input, so it reaches the next ones."""
+    maker = ChainMaker(Random(columns), images=2)
+    x = maker.pointwise(maker.argument(i8, (2, 8, 4, columns)), 8)
+    network = maker.finished(maker.pointwise(x, 13))
+    module = overlaid(network, road)
+    assert not check(module)
+    assert sum(shared(module).values())
+    wanted = run_function(network, None, random_inputs(network, 5))
+    same(run_function(module, None, random_inputs(network, 5)), wanted, road)
+
+
+def test_chains_of_batches() -> None:
+    for seed in range(SEEDS):
+        module = overlaid(ChainMaker(Random(seed), images=2).network(), ROADS[seed % 2])
+        assert not check(module), f"seed {seed}"
 
 
 def in_rows(module: ModuleOp, road: Road) -> ModuleOp:

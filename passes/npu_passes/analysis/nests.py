@@ -36,7 +36,7 @@ from npu_dialect.sram import SpanOp
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.index_bounds import Bounds, Span, either, kept, summed
 from npu_passes.analysis.loop_parts import parts_of
-from npu_passes.analysis.views import is_buffer, is_view
+from npu_passes.analysis.views import base_of, is_buffer, is_view
 from npu_passes.support.loop_builder import memref_type
 from npu_plans.overlays.nest import Access, Choice, Form, Loop, Node
 
@@ -289,10 +289,21 @@ class NestReader:
                 starts = source.starts
             case memref.ReinterpretCastOp():
                 (offset,) = op.static_offsets.get_values()  # known, even if the type forgets it
-                starts = None if offset == DYNAMIC_INDEX else Span.exactly(Form(offset))
+                starts = None if offset == DYNAMIC_INDEX else self.behind(op.source, offset)
             case _:
                 pass
         self.views[result] = View(source.buffer, starts if strides else None, strides or ())
+
+    def behind(self, value: SSAValue, offset: int) -> Span | None:
+        """The element `offset` behind the start of the memory of which a value is a view.
+
+        A span is memory of its own, which begins where its source does.
+        """
+        base, place = base_of(value), Span.exactly(Form(offset))
+        if not isinstance(base.owner, SpanOp):
+            return place
+        start = self.views[base].starts
+        return None if start is None else summed(start, [(place, 1)])
 
     def values(self, value: SSAValue) -> Span | None:
         """The bounds of an index by variables of loops; None if they are not known."""

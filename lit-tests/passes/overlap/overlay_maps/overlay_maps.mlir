@@ -84,3 +84,16 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     func.return
   }
 }
+
+// -----
+
+// The first two pixels of the second image are bytes 48 to 93 of the output. They are written before the next pixel of the
+// input is read, which begins at byte 24: 70 bytes apart. In one image these would be bytes 45 and 8: 38.
+// CHECK-LABEL: func.func @images
+// CHECK:       npu.conv2d {{.*}} {npu.overlays = array<i64: 0, 2, 70, 16>}
+"memref.global"() <{sym_name = "w", type = memref<12x4x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<12x4x1x1xi8>, sym_visibility = "private", constant}> : () -> ()
+func.func @images(%x : memref<2x4x2x2xi8, strided<[16, 1, 8, 4]>, #npu.sram> {sram.input}, %y : memref<2x12x2x2xi8, #npu.sram> {sram.output}) {
+  %w = memref.get_global @w : memref<12x4x1x1xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<2x4x2x2xi8, strided<[16, 1, 8, 4]>, #npu.sram>, memref<12x4x1x1xi8, #npu.flash>) outs(%y : memref<2x12x2x2xi8, #npu.sram>) strides [1, 1] pads [0, 0, 0, 0] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
+  func.return
+}
