@@ -76,8 +76,12 @@ BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"
 """Choose where maps are stored: slices of concatenations, layouts with channels last, and views of
 transposed maps."""
 
-CLOSE = BYTES.replace("choose-layouts", "choose-layouts{rows=true}") + ",npu-reorder-inputs"
-"""The same, and float maps and inputs at the memory peak row by row, so that outputs can follow."""
+CLOSE = (
+    BYTES.replace("npu-choose-layouts", "npu-relayout-inputs,npu-choose-layouts{rows=true}")
+    + ",npu-reorder-inputs"
+)
+"""The same, inputs in the layout of the kernels, and float maps and
+inputs at the memory peak row by row, so that outputs can follow."""
 
 SHARE = "npu-share-functions"
 """Make code smaller."""

@@ -23,29 +23,22 @@ programs that are planned as another type are left alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, NoneAttr, i16, i32
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ModuleOp, NoneAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npu_dialect.attributes import PLANNED_AS
 from npu_dialect.npu.maps import is_buffer_type, shape_of
-from npu_dialect.sram import AllocOp
 from npu_passes.analysis.peaks import inputs_at_peaks
 from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
-from npu_passes.buffers.row_buffers import copy
-from npu_passes.support.integers import constant_table
-from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+from npu_passes.buffers.line_moves import move_lines
+from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
-from npu_plans.kernels.cycles import KEPT, moves_in_place, places_by_rows
-
-MOST_I16 = np.iinfo(np.int16).max
-"""The most lines whose places a table of 16-bit integers can name."""
+from npu_plans.kernels.cycles import places_by_rows
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,8 @@ def reorder(value: BlockArgument) -> None:
     first, uses = value.owner.first_op, list(value.uses)
     assert first is not None
     b = LoopBuilder(first)
-    move_rows(b, value, first)
+    _, channels, height, width = shape_of(value)
+    move_lines(b, value, width, places_by_rows(channels, height), first)
     type_ = in_order(memref_type(value), BY_ROWS)
     shape, strides = type_.get_shape(), type_.get_strides()
     assert strides is not None
@@ -92,49 +86,3 @@ def reorder(value: BlockArgument) -> None:
     for use in uses:
         use.operation.operands[use.index] = rows
     retype_boxes(rows)
-
-
-def move_rows(b: LoopBuilder, value: SSAValue, before: Operation) -> None:
-    """Build the loop that moves the rows of a map [1, C, H, W] to their places in [H, C, W]."""
-    _, channels, height, width = shape_of(value)
-    type_ = memref_type(value)
-    order = moves_in_place(places_by_rows(channels, height))
-    kept_type = MemRefType(type_.element_type, (width,), memory_space=type_.memory_space)
-    kept = b.insert(AllocOp(kept_type), "kept").buffer
-    lines = b.shaped(value, (channels * height, width), "lines")
-    element, number = (i16, np.int16) if channels * height <= MOST_I16 else (i32, np.int32)
-    table = constant_table(
-        b, before, f"{value.name_hint or 'input'}_moves", np.array(order, number)
-    )
-
-    def line(place: SSAValue) -> SSAValue:
-        index = b.insert(arith.IndexCastOp(place, IndexType())).result
-        return b.window(lines, [index, 0], [1, width], [1], "line")
-
-    def one(move: Index, _: Sequence[SSAValue]) -> tuple[()]:
-        target = b.load(table, [move], "to")
-        source = b.load(table, [b.add(move, 1)], "from")
-
-        def keep() -> tuple[()]:
-            copy(b, line(source), kept)
-            return ()
-
-        def put() -> tuple[()]:
-            copy(b, kept, line(target))
-            return ()
-
-        def shift() -> tuple[()]:
-            copy(b, line(source), line(target))
-            return ()
-
-        def others() -> tuple[()]:
-            b.choose(is_kept(source), put, shift)
-            return ()
-
-        b.choose(is_kept(target), keep, others)
-        return ()
-
-    def is_kept(place: SSAValue) -> SSAValue:
-        return b.insert(arith.CmpiOp(place, b.integer(KEPT, element), "eq")).result
-
-    b.loop(0, len(order) - 1, one, hint="m")
