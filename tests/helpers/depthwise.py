@@ -56,8 +56,11 @@ def either(shape: Shape) -> SearchStrategy[Shape]:
     return st.sampled_from((shape, as_unsigned(shape)))
 
 
-def network(shape: Shape) -> ModuleOp:
-    """The convolution between two layers that copy."""
+def network(shape: Shape, *, returned: bool = False) -> ModuleOp:
+    """The convolution between two layers that copy; `returned`: its output is that of the network.
+
+    So that output lies in planes.
+    """
     maker = ChainMaker(Random(0))
     element = ui8 if shape.unsigned else i8
     channels = shape.input[1]
@@ -82,8 +85,15 @@ def network(shape: Shape) -> ModuleOp:
         ),
     )
     y = maker.add(maker.named(layer), element)
+    if returned:
+        return maker.finished(y)
     end = MaxPool2dOp(y, COPY, TensorType(element, []))
     return maker.finished(maker.add(maker.named(end), element))
+
+
+def layouts(*, planar: bool) -> str:
+    """The passes that make buffers of maps, with channels last or in planes."""
+    return "npu-bufferize" if planar else "npu-bufferize,npu-choose-layouts"
 
 
 def give(layer: Conv2dOp, elements: int, *, in_place: bool, element: IntegerType = i16) -> None:

@@ -230,6 +230,25 @@ def pixel_steps(type_: MemRefType[Attribute]) -> tuple[int, int] | None:
     return (pixel, line) if apart and (channel == 1 or channels == 1) else None
 
 
+def map_steps(type_: MemRefType[Attribute]) -> tuple[int, int, int] | None:
+    """Elements from a channel of a map [N, C, H, W] to the next, from a pixel, and from a row.
+
+    None if a distance is not known.
+    """
+    strides = type_.get_strides()
+    if type_.get_num_dims() != 4 or strides is None or None in strides:
+        return None
+    _, channel, line, pixel = (step or 0 for step in strides)
+    return channel, pixel, line
+
+
+def lies_in_planes(map: SSAValue) -> bool:
+    """Whether all rows of a channel of a map lie in front of the next channel."""
+    type_ = map.type
+    steps = map_steps(type_) if is_buffer_type(type_) else None
+    return steps is not None and steps[0] > max(steps[1:])
+
+
 def is_channels_last(type_: MemRefType[Attribute]) -> bool:
     """Whether a map, or some rows of one, is stored densely as [N, H, W, C]."""
     if type_.get_num_dims() != 4:

@@ -18,7 +18,9 @@ memory at the start.
 
 So it is done only for inputs that die in a layer or in a loop over rows at the memory peak, and
 that convolutions, pools and loops over rows read. Batches, inputs of one channel or one row, and
-programs that are planned as another type are left alone.
+programs that are planned as another type are left alone. So are inputs of integers that only small
+depthwise layers read on a machine with vectors: these may compute channel by channel
+(`npu-choose-kernels`), so an output in planes can follow an input in planes.
 """
 
 from __future__ import annotations
@@ -31,7 +33,10 @@ from xdsl.dialects.builtin import ModuleOp, NoneAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npu_dialect.attributes import PLANNED_AS
-from npu_dialect.npu.maps import is_buffer_type, shape_of
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.maps import is_buffer_type, map_type, shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
+from npu_dialect.target import machine_of
 from npu_passes.analysis.peaks import inputs_at_peaks
 from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
@@ -39,6 +44,7 @@ from npu_passes.buffers.line_moves import move_lines
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.cycles import places_by_rows
+from npu_plans.kernels.window_plan import WindowPlan
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,13 @@ class ReorderInputsPass(RefusingPass):
         """See the module's docstring."""
         if PLANNED_AS.is_on(op):
             return
+        machine = machine_of(op)
+        vectors = machine is not None and "mve" in machine.features
         for value in inputs_at_peaks(op):
-            if gains(value) and all(follows(use.operation) for use in value.uses):
+            users = [use.operation for use in value.uses]
+            if not gains(value) or not all(map(follows, users)):
+                continue
+            if not (vectors and all(map(goes_by_channel, users))):
                 reorder(value)
 
 
@@ -63,6 +74,16 @@ def gains(value: SSAValue) -> bool:
         return False
     shape = type_.get_shape()
     return len(shape) == 4 and shape[0] == 1 and min(shape[1:3]) > 1 and shape[3] > 0
+
+
+def goes_by_channel(user: Operation) -> bool:
+    """Whether a user of a buffer is a depthwise layer that may compute channel by channel."""
+    if not isinstance(user, Conv2dOp) or map_type(user.input).get_element_type() not in BYTE_TYPES:
+        return False
+    plan = WindowPlan(*user.axes())
+    depthwise = user.group_count == shape_of(user.input)[1] and user.pool is None
+    fits = WindowPlan.fits(plan.rows, plan.columns) and plan.pays
+    return depthwise and fits
 
 
 def follows(user: Operation) -> bool:

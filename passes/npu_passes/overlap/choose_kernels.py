@@ -22,10 +22,12 @@ within `room` bytes. At the peak, the output may overwrite the input instead: th
 then takes the place of the rows by which an output has to stay behind its input.
 
 `npu.by_channel` is for layers whose input and output lie side by side: below the peak, and in
-loops, which write rows of another buffer than they read. At the peak, `npu.over_input` says that
-each output overwrites its own channel of the input only, so the two may begin at the same byte; it
-is for steps that are so large that outputs stay in front of all that is read later, and for layers
-that copy a channel before they write it.
+loops, which write rows of another buffer than they read. It is also for layers whose input and
+output both lie plane by plane, as an output then follows its input closely, and for layers of which
+one does, if no other order of loops lets the output follow. Of other layouts, at the peak,
+`npu.over_input` says that each output overwrites its own channel of the input only, so the two may
+begin at the same byte; it is for steps that are so large that outputs stay in front of all that is
+read later, and for layers that copy a channel before they write it.
 
 A kernel with a working memory takes more flash. If the constants of a program do not fit into its
 flash even with all other layers small (`npu-choose-flash`), the bytes go to the layers, these and
@@ -60,7 +62,7 @@ from npu_passes.analysis.nests import storage_bytes
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.peaks import least_bytes
 from npu_passes.analysis.views import base_of
-from npu_passes.buffers.choose_layouts import pixel_steps
+from npu_passes.buffers.choose_layouts import lies_in_planes, pixel_steps
 from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.vector_choice import has_vector_outputs
@@ -218,7 +220,7 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
         if memory_in is not None and (memory := memory_in(least - live, least - live)):
             found.append(Choice(op, memory))
             continue
-        if windows and live <= least:
+        if windows and (live <= least or stays_apart(op, far)):
             found.append(Choice(op))
             continue
         if dies_in(op, point, lifetimes) and (choice := over_input(op, options, memory_in, far)):
@@ -236,6 +238,15 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
             found.append(Choice(op, memory, merged))
             taken |= {base_of(each) for each in merged}
     return found
+
+
+def stays_apart(op: Conv2dOp, far: Far) -> bool:
+    """Whether a layer that computes by channel keeps its output no farther from its input.
+
+    `far`: the bytes that other loops keep between them.
+    """
+    planes = [lies_in_planes(each) for each in (op.input, op.output)]
+    return all(planes) or (any(planes) and far(op) >= storage_bytes(op.output))
 
 
 def over_input(

@@ -11,7 +11,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, i8, i16
 from xdsl.ir import SSAValue
 
-from npu_dialect.attributes import BY_CHANNEL, OVER_INPUT
+from npu_dialect.attributes import BY_CHANNEL
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.enums import Overlap
@@ -284,7 +284,7 @@ def patches_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | Non
 
     def kernel(maps: Maps) -> Kernel:
         layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
-        return vector_patches(layer, maps.input, Grid.of(op), scratch)
+        return vector_patches(layer, op, maps.input, scratch)
 
     return kernel
 
@@ -299,7 +299,7 @@ def planes_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None
 
     def kernel(maps: Maps) -> Kernel:
         layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
-        return vector_planes(layer, maps.input, Grid.of(op), scratch, over=OVER_INPUT.is_on(op))
+        return vector_planes(layer, op, maps.input, scratch)
 
     return kernel
 
@@ -312,7 +312,7 @@ def windows_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | Non
 
     def kernel(maps: Maps) -> Kernel:
         layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
-        return vector_windows(layer, maps.input, Grid.of(op), over=OVER_INPUT.is_on(op))
+        return vector_windows(layer, op, maps.input)
 
     return kernel
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
-from npu_passes.buffers.choose_layouts import pixel_steps
+from npu_passes.buffers.choose_layouts import map_steps, pixel_steps
 from npu_passes.support.common import window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 
@@ -20,7 +20,8 @@ from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 class Grid:
     """The windows of a convolution over a map.
 
-    `pixel` is the distance from a pixel to the next in its row, `line` that from row to row.
+    `pixel` is the distance from a pixel to the next in its row, `line` that from row to row, and
+    `apart` that from a channel to the next.
     """
 
     rows: Axis
@@ -28,6 +29,7 @@ class Grid:
     channels: int
     pixel: int
     line: int
+    apart: int = 1
 
     @staticmethod
     def dense(rows: Axis, columns: Axis, channels: int) -> Grid:
@@ -41,6 +43,15 @@ class Grid:
         rows, columns = op.axes()
         steps = pixel_steps(memref_type(op.input)) or (channels, columns.size * channels)
         return Grid(rows, columns, channels, *steps)
+
+    @staticmethod
+    def by_channel(op: Conv2dOp) -> Grid | None:
+        """The windows of a convolution over channels in any layout; None if it is not known."""
+        steps = map_steps(memref_type(op.input))
+        if steps is None:
+            return None
+        channel, pixel, line = steps
+        return Grid(*op.axes(), shape_of(op.input)[1], pixel, line, channel)
 
     @property
     def lines(self) -> Grid:

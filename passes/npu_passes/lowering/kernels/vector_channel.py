@@ -36,6 +36,10 @@ class ChannelOutputs:
         """The distance of pixels in the output, and that of rows."""
         return self.outputs.steps
 
+    def channel(self, number: Index) -> Index:
+        """The place of the first element of a channel of the output."""
+        return self.b.mul(number, self.outputs.apart)
+
     def vector(self, what: str, values: Sequence[int], type_: mve.Vector = mve.I16X8) -> SSAValue:
         """A vector of known integers with or without signs, loaded in front of all loops."""
         key = type_, tuple(values)

@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias
 
 from xdsl.ir import SSAValue
 
+from npu_dialect.attributes import OVER_INPUT
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
-from npu_passes.buffers.choose_layouts import pixel_steps
+from npu_passes.buffers.choose_layouts import map_steps, pixel_steps
 from npu_passes.lowering.kernels.float_outputs import are_bounds
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.lane_kinds import ByteLanes
@@ -19,10 +20,11 @@ from npu_passes.lowering.kernels.lanes import LanesOfFilters
 from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
-from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_patches import PatchKernel
 from npu_passes.lowering.kernels.vector_planes import PlaneKernel
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
+from npu_passes.lowering.kernels.vector_stores import can_store, outputs_of
 from npu_passes.lowering.kernels.vector_windows import WindowKernel
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
@@ -66,10 +68,12 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
     grid, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
     vectors = has_vector_outputs(op, options) and are_bounds(op.activation)
     vectors = vectors and element_of(out) in BYTE_TYPES
-    vectors = vectors and pixel_steps(memref_type(out)) is not None
+    folds = op.overlap == Overlap.ACCUMULATE
+    vectors = vectors and can_store(memref_type(out), folds=folds)
     if last and is_depthwise(op):
-        fits = VectorDepthwiseKernel.fits(grid, filters_of_each(op))
-        folds = op.overlap == Overlap.ACCUMULATE
+        steps = map_steps(memref_type(out))
+        apart = filters_of_each(op) * (1 if steps is None else steps[0])
+        fits = VectorDepthwiseKernel.fits(grid, filters_of_each(op), apart)
         return "depthwise" if vectors and fits and not folds else None
     own = replace(grid, channels=grid.channels // op.group_count)
     if last and VectorDenseKernel.fits(own):
@@ -79,47 +83,51 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
 
 def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwiseKernel:
     """The kernel of a depthwise convolution."""
-    outputs = Outputs.of(layer)
-    assert isinstance(outputs, VectorOutputs)
-    return VectorDepthwiseKernel(layer, map, grid, outputs)
+    return VectorDepthwiseKernel(layer, map, grid, vectors_of(layer))
 
 
 def can_have_patches(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a depthwise convolution of bytes may be computed over patches on vectors."""
-    grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
-    if out is None or not has_channels_apart(op, options):
+    grid, steps = Grid.by_channel(op), map_steps(memref_type(op.output))
+    if grid is None or steps is None or not has_channels_apart(op, options):
         return False
-    near = all(line + SIDE * pixel <= FARTHEST for pixel, line in (out, (grid.pixel, grid.line)))
+    ends = steps[1:], (grid.pixel, grid.line)
+    near = all(line + SIDE * pixel <= FARTHEST for pixel, line in ends)
     return near and PatchPlan.fits(*op.axes())
 
 
 def can_have_windows(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a depthwise convolution of bytes may gather its windows where they lie on vectors."""
-    grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
-    if out is None or not has_channels_apart(op, options):
+    grid, steps = Grid.by_channel(op), map_steps(memref_type(op.output))
+    if grid is None or steps is None or not has_channels_apart(op, options):
         return False
-    (pixel, line), lines = out, (TAPS - 1) * grid.line
+    (_, pixel, line), lines = steps, (TAPS - 1) * grid.line
     near = line + EIGHT * pixel <= FARTHEST and lines + COLUMNS * grid.pixel <= FARTHEST
     return near and WindowPlan.fits(*op.axes())
 
 
 def can_have_planes(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a depthwise convolution of bytes may be computed over copies of channels."""
-    grid, out = Grid.of(op), pixel_steps(memref_type(op.output))
-    if out is None or not has_channels_apart(op, options) or not PlanePlan.fits(*op.axes()):
+    grid, steps = Grid.by_channel(op), map_steps(memref_type(op.output))
+    if (
+        grid is None
+        or steps is None
+        or not has_channels_apart(op, options)
+        or not PlanePlan.fits(*op.axes())
+    ):
         return False
     rows = grid.rows.size if PlanePlan(*op.axes()).is_flat else COPIED[0]
-    ends = (out, COPIED[0]), ((grid.pixel, grid.line), rows)
+    ends = (steps[1:], COPIED[0]), ((grid.pixel, grid.line), rows)
     return all((rows - 1) * line + EIGHT * pixel <= FARTHEST for (pixel, line), rows in ends)
 
 
 def has_channels_apart(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether a map of bytes with channels last has filters for each channel, on vectors.
+    """Whether a map of bytes has filters for each channel, on vectors.
 
     A few channels with several filters each have filters in lanes.
     """
-    grid, last = Grid.of(op), pixel_steps(memref_type(op.input)) is not None
-    if not (last and has_vector_outputs(op, options)) or op.group_count != grid.channels:
+    channels = shape_of(op.input)[1]
+    if not has_vector_outputs(op, options) or op.group_count != channels:
         return False
     apart = op.pool is None and (filters_of_each(op) == 1 or is_depthwise(op))
     return apart and are_bounds(op.activation) and element_of(op.output) in BYTE_TYPES
@@ -130,33 +138,39 @@ def filters_of_each(op: Conv2dOp) -> int:
     return shape_of(op.weight)[0] // op.group_count
 
 
-def vector_patches(layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue) -> PatchKernel:
+def vector_patches(layer: Layer, op: Conv2dOp, map: SSAValue, scratch: SSAValue) -> PatchKernel:
     """The kernel of a depthwise convolution over patches."""
-    outputs = Outputs.of(layer)
+    return PatchKernel(layer, map, by_channel(op), scratch, vectors_of(layer))
+
+
+def vector_planes(layer: Layer, op: Conv2dOp, map: SSAValue, scratch: SSAValue) -> PlaneKernel:
+    """The kernel of a depthwise convolution over copies of channels."""
+    over = OVER_INPUT.is_on(op)
+    return PlaneKernel(layer, map, by_channel(op), scratch, vectors_of(layer), over=over)
+
+
+def vector_windows(layer: Layer, op: Conv2dOp, map: SSAValue) -> WindowKernel:
+    """The kernel of a depthwise convolution that gathers its windows."""
+    return WindowKernel(layer, map, by_channel(op), vectors_of(layer), over=OVER_INPUT.is_on(op))
+
+
+def by_channel(op: Conv2dOp) -> Grid:
+    """The windows of a convolution over channels."""
+    grid = Grid.by_channel(op)
+    assert grid is not None
+    return grid
+
+
+def vectors_of(layer: Layer) -> VectorOutputs:
+    """The outputs of a layer that are known to be vectors."""
+    outputs = outputs_of(layer)
     assert isinstance(outputs, VectorOutputs)
-    return PatchKernel(layer, map, grid, scratch, outputs)
-
-
-def vector_planes(
-    layer: Layer, map: SSAValue, grid: Grid, scratch: SSAValue, *, over: bool
-) -> PlaneKernel:
-    """The kernel of a depthwise convolution over copies of channels; `over`: of its output."""
-    outputs = Outputs.of(layer)
-    assert isinstance(outputs, VectorOutputs)
-    return PlaneKernel(layer, map, grid, scratch, outputs, over=over)
-
-
-def vector_windows(layer: Layer, map: SSAValue, grid: Grid, *, over: bool) -> WindowKernel:
-    """The kernel of a depthwise convolution that gathers its windows; `over`: from its output."""
-    outputs = Outputs.of(layer)
-    assert isinstance(outputs, VectorOutputs)
-    return WindowKernel(layer, map, grid, outputs, over=over)
+    return outputs
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:
     """The kernel whose lanes are filters, for bytes."""
-    outputs, (rows, columns) = Outputs.of(layer), op.axes()
-    assert isinstance(outputs, VectorOutputs)
+    outputs, (rows, columns) = vectors_of(layer), op.axes()
     starts = Starts(layer, Classes(rows), Classes(columns))
 
     def kind(_: Maps, lanes: int, groups: int) -> ByteLanes:

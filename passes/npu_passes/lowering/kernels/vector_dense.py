@@ -21,8 +21,9 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
+from npu_passes.lowering.kernels.vector_stores import outputs_of
 from npu_passes.lowering.kernels.walk import visit
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder
@@ -62,7 +63,7 @@ class VectorDenseKernel:
         # The last load of the last filter reads on.
         self.taps = layer.table("taps", np.append(weights.ravel(), np.zeros(BYTES - 1, np.int8)))
         self.patch = layer.vector(map)
-        self.outputs = Outputs.of(layer)
+        self.outputs = outputs_of(layer)
         self.zero = layer.b.integer(0)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         self.first_channel: Index = 0

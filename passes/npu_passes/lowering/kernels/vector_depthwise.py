@@ -114,15 +114,17 @@ class VectorDepthwiseKernel:
         return self.layer.table("scales", in_halves(in_eights(scales, self.multiplier)))
 
     @staticmethod
-    def fits(grid: Grid, multiplier: int) -> bool:
+    def fits(grid: Grid, multiplier: int, apart: int) -> bool:
         """Whether the kernel is for a layer with `multiplier` filters a channel.
 
-        Scattered lanes must lie within reach. With several filters, four channels are left to words
-        if their taps are many, but straight code: half of the lanes would be idle.
+        Lanes are `apart` in the output; scattered ones must lie within reach. With several filters,
+        four channels are left to words if their taps are many, but straight code: half of the lanes
+        would be idle.
         """
         taps = grid.rows.kernel * grid.columns.kernel
         words = grid.channels == QUAD and FEW < taps <= STRAIGHT
-        return multiplier == 1 or (EIGHT * multiplier <= FARTHEST and not words)
+        near = EIGHT * apart <= FARTHEST
+        return near and not (multiplier > 1 and words)
 
     def build(self) -> None:
         """Build the loops over the outputs."""
@@ -307,7 +309,8 @@ class VectorDepthwiseKernel:
         `starts`: where their filters begin in tables, and the first channel of the output.
         """
         b, (pixel, line), (lanes, filter) = self.b, self.outputs.steps, starts
-        place = b.add(b.mul(row, line), filter)
+        step = self.multiplier * self.outputs.apart
+        place = b.add(b.mul(row, line), b.mul(filter, self.outputs.apart))
         for p in range(len(sums) // 2):
             words: list[SSAValue] = []
             for half in (0, 1):
@@ -317,8 +320,8 @@ class VectorDepthwiseKernel:
                     scales = b.insert(mve.LoadOp(self.scales, at, mve.F32X4), "scales").result
                 words.append(self.outputs.rounded(sums[2 * p + half], scales))
             at = b.add(place, b.mul(b.add(column, p), pixel))
-            if self.multiplier > 1:
-                steps = range(0, EIGHT * self.multiplier, self.multiplier)
+            if step > 1:
+                steps = range(0, EIGHT * step, step)
                 mask = mve.ALL_LANES if first is None else (1 << first) - 1
                 self.scattered.store(words, at, steps, mask)
                 continue

@@ -21,12 +21,10 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import BYTE_TYPES
-from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.pool_window import windows_with
-from npu_passes.support.integers import Scaling, element_of
-from npu_passes.support.loop_builder import Index, memref_type
+from npu_passes.support.integers import Scaling
+from npu_passes.support.loop_builder import Index
 
 FOUR = 4
 """Sums in a vector."""
@@ -37,20 +35,6 @@ class Outputs(ABC):
 
     def __init__(self, layer: Layer) -> None:
         self.layer, self.b = layer, layer.b
-
-    @staticmethod
-    def of(layer: Layer) -> Outputs:
-        """The outputs of a layer: vectors where its epilogue allows them."""
-        epilogue = layer.epilogue
-        plain = epilogue.sum is None and epilogue.table is None
-        scaling = epilogue.scaling if plain else None
-        steps = pixel_steps(memref_type(layer.out))
-        if scaling is None or scaling.fixed or scaling.divisor is not None or steps is None:
-            return SingleOutputs(layer)
-        if element_of(layer.out) not in BYTE_TYPES:
-            return SingleOutputs(layer)
-        kind = VectorOutputs if layer.folding is None else FoldedOutputs
-        return kind(layer, scaling, steps)
 
     @abstractmethod
     def lowest(self, filters: int) -> list[SSAValue]:
@@ -108,7 +92,13 @@ class SingleOutputs(Outputs):
 
 
 class VectorOutputs(Outputs):
-    """Keeps a vector of four sums for each pixel; lanes without a filter repeat the last one."""
+    """Keeps a vector of four sums for each pixel; lanes without a filter repeat the last one.
+
+    `steps`: elements from a pixel to the next one, and from row to row; `apart`: from a channel to
+    the next one.
+    """
+
+    apart = 1
 
     def __init__(self, layer: Layer, scaling: Scaling, steps: tuple[int, int]) -> None:
         super().__init__(layer)

@@ -133,7 +133,8 @@ class PatchKernel:
         b, plan = self.b, self.plan
         inside = [not isinstance(row, int) or plan.is_row(row) for row in (first, second)]
         on_map = inside[0], inside[1]
-        top = b.add(b.mul(first if inside[0] else second, self.grid.line), number)
+        top = b.mul(first if inside[0] else second, self.grid.line)
+        top = b.add(top, b.mul(number, self.grid.apart))
         size = self.grid.columns.size
         count, whole = min(size, SIDE), size // SIDE * SIDE
         few = None if count == SIDE else HALVES * count
@@ -201,7 +202,7 @@ class PatchKernel:
         rows, columns = 1 if last else TWO, self.grid.columns.outputs
         whole = columns // SIDE * SIDE
         pixel, line = self.outputs.steps
-        start = b.add(b.mul(b.mul(index, TWO), line), channel.number)
+        start = b.add(b.mul(b.mul(index, TWO), line), self.outputs.channel(channel.number))
 
         def some(column: Index, count: int) -> tuple[()]:
             place = b.add(start, b.mul(column, pixel))

@@ -131,7 +131,8 @@ class PlaneKernel:
         b, plan, (pixel, line) = self.b, self.plan, (self.grid.pixel, self.grid.line)
         sources = [y * line + x * pixel for y, x in part]
         targets = [y * plan.pitch + x for y, x in part]
-        at = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), number)
+        at = b.add(b.mul(row, line), b.mul(column, pixel))
+        at = b.add(at, b.mul(number, self.grid.apart))
         places = self.outputs.vector("sources", sources)
         gather = mve.GatherOp(self.map, b.value(at), places, max(sources) + 1, step=self.step)
         new = self.signed.halves(b.insert(gather, "new").result)
@@ -158,7 +159,8 @@ class PlaneKernel:
                     sums |= {(y + down, x + across): s for (down, across), s in found.items()}
             words = [sums[place] for place in four]
             fours.append(self.outputs.rounded(words, channel.bias, channel.scale))
-        place = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), channel.number)
+        place = b.add(b.mul(row, line), b.mul(column, pixel))
+        place = b.add(place, self.outputs.channel(channel.number))
         self.outputs.store(fours, place, block.targets(pixel, line), step=self.step)
 
     def tile_sums(self, channel: Channel, row: Index, column: Index) -> Mapping[Place, SSAValue]:

@@ -151,7 +151,8 @@ class WindowKernel:
                     sums |= self.patch(channel, b.add(row, y), b.add(column, x), (y, x), columns)
             words = [sums[place] for place in four]
             fours.append(self.outputs.rounded(words, channel.bias, channel.scale))
-        place = b.add(b.add(b.mul(row, line), b.mul(column, pixel)), channel.number)
+        place = b.add(b.mul(row, line), b.mul(column, pixel))
+        place = b.add(place, self.outputs.channel(channel.number))
         self.outputs.store(fours, place, block.targets(pixel, line), step=self.step)
 
     def patch(
@@ -166,7 +167,7 @@ class WindowKernel:
         rows, top = side_of(b, grid.rows, row, TAPS)
         columns, left = side_of(b, grid.columns, column, COLUMNS)
         at = b.add(b.mul(top, grid.line), b.mul(left, grid.pixel))
-        patch = self.gather(b.add(at, channel.read), rows, columns)
+        patch = self.gather(b.add(at, b.mul(channel.read, grid.apart)), rows, columns)
         patch = self.padded(patch, self.plan.pads(rows, columns, count))
         return {
             (y, x + each): b.insert(mve.MulAcrossOp(patch, channel.weights[each]), "sum").result

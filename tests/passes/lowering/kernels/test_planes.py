@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, i8
 
-from helpers.depthwise import Shape, as_unsigned, either, give, network
+from helpers.depthwise import Shape, as_unsigned, either, give, layouts, network
 from helpers.kernel_roads import DSP, VECTORS, lowered
 from helpers.pipeline import context, run_passes
 from helpers.vector_depthwise import axes, check_core, check_host, check_loops
@@ -37,13 +37,13 @@ SHAPES = st.builds(
 ).flatmap(either)
 
 
-def on_buffers(shape: Shape, spare: int = 0) -> tuple[ModuleOp, ModuleOp]:
+def on_buffers(shape: Shape, spare: int = 0, *, planar: bool = False) -> tuple[ModuleOp, ModuleOp]:
     """The network, and its layers on buffers, the convolution with a working memory.
 
-    `spare`: the bytes that this has more than the kernel needs.
+    `spare`: the bytes that this has more than the kernel needs. `planar`: maps lie in planes.
     """
     module = network(shape)
-    layers = run_passes(context(), module, "npu-bufferize,npu-choose-layouts")
+    layers = run_passes(context(), module, layouts(planar=planar))
     (layer,) = walk_kind(layers, Conv2dOp)
     size = PlanePlan(*layer.axes()).bytes + spare
     give(layer, size, in_place=shape.in_place, element=i8)
@@ -53,9 +53,9 @@ def on_buffers(shape: Shape, spare: int = 0) -> tuple[ModuleOp, ModuleOp]:
 
 
 @settings(deadline=None, max_examples=30)
-@given(SHAPES.filter(lambda shape: PlanePlan.fits(*axes(shape))))
-def test_planes_give_the_bits_of_the_layer(shape: Shape) -> None:
-    assert "mve.gather_bytes" in check_loops(*on_buffers(shape))
+@given(SHAPES.filter(lambda shape: PlanePlan.fits(*axes(shape))), st.booleans())
+def test_planes_give_the_bits_of_the_layer(shape: Shape, planar: bool) -> None:
+    assert "mve.gather_bytes" in check_loops(*on_buffers(shape, planar=planar))
 
 
 SHARED = "filters that share a copy"

@@ -45,7 +45,7 @@ def test_loops(seed: int, mode: str, fold: bool, elements: str) -> None:
     module.verify()
     inputs = random_inputs(module, seed)
     wanted = list(run_function(module, None, inputs))
-    for layouts, roads in ((True, ROADS), (False, (DSP,))):
+    for layouts, roads in ((True, ROADS), (False, (DSP, VECTORS))):
         layers = placed(module, layouts=layouts, fold=fold)
         same(list(run_function(layers, None, inputs)), wanted, "layers on buffers")
         for road in roads:

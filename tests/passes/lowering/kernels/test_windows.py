@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from helpers.depthwise import Shape, as_unsigned, either, network
+from helpers.depthwise import Shape, as_unsigned, either, layouts, network
 from helpers.kernel_roads import DSP, VECTORS, lowered
 from helpers.pipeline import context, run_passes
 from helpers.vector_depthwise import check_core, check_host, check_loops
@@ -37,10 +37,15 @@ SHAPES = st.builds(
 ).flatmap(either)
 
 
-def on_buffers(shape: Shape, *, by_channel: bool = True) -> tuple[ModuleOp, ModuleOp]:
-    """The network, and its layers on buffers; the convolution may compute channel by channel."""
+def on_buffers(
+    shape: Shape, *, by_channel: bool = True, planar: bool = False
+) -> tuple[ModuleOp, ModuleOp]:
+    """The network, and its layers on buffers; the convolution may compute channel by channel.
+
+    `planar`: maps lie in planes.
+    """
     module = network(shape)
-    layers = run_passes(context(), module, "npu-bufferize,npu-choose-layouts")
+    layers = run_passes(context(), module, layouts(planar=planar))
     (layer,) = walk_kind(layers, Conv2dOp)
     if by_channel:
         BY_CHANNEL.set(layer, True)
@@ -55,9 +60,12 @@ def pays(shape: Shape) -> bool:
 
 
 @settings(deadline=None, max_examples=20)
-@given(SHAPES.filter(lambda shape: shape.input[2] + shape.pads[0] + shape.pads[2] > 2).filter(pays))
-def test_windows_give_the_bits_of_the_layer(shape: Shape) -> None:
-    assert "mve.push_bytes" in check_loops(*on_buffers(shape))
+@given(
+    SHAPES.filter(lambda shape: shape.input[2] + shape.pads[0] + shape.pads[2] > 2).filter(pays),
+    st.booleans(),
+)
+def test_windows_give_the_bits_of_the_layer(shape: Shape, planar: bool) -> None:
+    assert "mve.push_bytes" in check_loops(*on_buffers(shape, planar=planar))
 
 
 PLAIN = Shape((1, 5, 12, 13), 1, (3, 3), (2, 2), (1, 1, 1, 1), 1, False, -128, 1, False, -128)
@@ -80,6 +88,13 @@ IN_C = {
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
     check_host(*on_buffers(IN_C[name]))
+
+
+def test_maps_in_planes(tmp_path: Path) -> None:
+    """On the host, and on the emulated Cortex-M55."""
+    modules = on_buffers(IN_C["two images"], planar=True)
+    check_host(*modules)
+    check_core(*modules, "-O2", tmp_path)
 
 
 @pytest.mark.parametrize("level", ["-O2", "-O3"])

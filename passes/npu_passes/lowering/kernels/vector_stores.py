@@ -1,0 +1,91 @@
+"""Chooses how a kernel on vectors stores its sums, by the layout of the output.
+
+Where the channels of a pixel lie side by side, four of them are stored at once, by plain stores.
+Elsewhere, as in an output of the function, two pixels of four channels are scattered:
+
+    %q = mve.narrow %first, %second : vector<4xi32> -> vector<8xi16>
+    mve.scatter %q, %ofm[%at] at %targets reach 434 saturated : memref<2304xi8, #npu.sram>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from npu_dialect.npu.quantization import BYTE_TYPES
+from npu_passes.buffers.choose_layouts import map_steps, pixel_steps
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
+from npu_passes.lowering.kernels.vector_outputs import (
+    FOUR,
+    FoldedOutputs,
+    Outputs,
+    SingleOutputs,
+    VectorOutputs,
+)
+from npu_passes.support.integers import Scaling, element_of
+from npu_passes.support.loop_builder import Index, memref_type
+from npu_plans.kernels.patch_plan import FARTHEST
+
+
+def outputs_of(layer: Layer) -> Outputs:
+    """The outputs of a layer: vectors where its epilogue and its layout allow them."""
+    epilogue, type_ = layer.epilogue, memref_type(layer.out)
+    plain = epilogue.sum is None and epilogue.table is None
+    scaling = epilogue.scaling if plain else None
+    if scaling is None or scaling.fixed or scaling.divisor is not None:
+        return SingleOutputs(layer)
+    if element_of(layer.out) not in BYTE_TYPES:
+        return SingleOutputs(layer)
+    if (steps := pixel_steps(type_)) is not None:
+        kind = VectorOutputs if layer.folding is None else FoldedOutputs
+        return kind(layer, scaling, steps)
+    if layer.folding is not None or not can_scatter(type_):
+        return SingleOutputs(layer)
+    return ScatteredOutputs(layer, scaling)
+
+
+def can_store(type_: MemRefType[Attribute], *, folds: bool = False) -> bool:
+    """Whether the sums of four channels can be stored in vectors; `folds`: into windows."""
+    return pixel_steps(type_) is not None or (not folds and can_scatter(type_))
+
+
+def can_scatter(type_: MemRefType[Attribute]) -> bool:
+    """Whether two pixels of four channels lie within the reach of a vector of places."""
+    steps = map_steps(type_)
+    return steps is not None and (FOUR - 1) * steps[0] + steps[1] < FARTHEST
+
+
+class ScatteredOutputs(VectorOutputs):
+    """Stores two pixels of four channels at once, wherever these lie."""
+
+    def __init__(self, layer: Layer, scaling: Scaling) -> None:
+        steps = map_steps(memref_type(layer.out))
+        assert steps is not None
+        super().__init__(layer, scaling, steps[1:])
+        self.apart = steps[0]
+        self.scattered = ChannelOutputs(layer, self)
+
+    def put(
+        self,
+        kept: Sequence[SSAValue],
+        filter: Index,
+        filters: int,
+        row: Index,
+        column: Index,
+        *,
+        flat: bool = False,
+    ) -> None:
+        """See `Outputs`. Lanes without a filter are not stored."""
+        b, (pixel, line), scales = self.b, self.steps, self.scales(filter, filters)
+        place = b.add(b.mul(column, pixel), b.mul(filter, self.apart))
+        if not flat:
+            place = b.add(place, b.mul(row, line))
+        lanes, mask = [lane * self.apart for lane in range(FOUR)], (1 << 2 * filters) - 1
+        for first in range(0, len(kept), 2):
+            fours = [self.rounded(sums, scales) for sums in kept[first : first + 2]]
+            ends = (0, pixel * (len(fours) - 1))
+            targets = [lane + end for lane in lanes for end in ends]
+            self.scattered.store(fours, b.add(place, first * pixel), targets, mask)
