@@ -40,6 +40,8 @@ class Shape:
     pool: tuple[int, int] = (0, 0)
     given: bool = False
     """Whether the caller gives the input, so that it has the model's layout."""
+    returned: bool = False
+    """Whether the caller gets the output, which has the model's layout then, too."""
     kind: str = "int8"
     """The element type of maps, int8 or uint8."""
     point: int | None = None
@@ -162,14 +164,15 @@ class Net:
 
 
 def alone(shape: Shape) -> onnx.ModelProto:
-    """A convolution between two 1x1 convolutions."""
+    """A convolution between two 1x1 convolutions, or at an end of the network."""
     net = Net(shape.kind, shape.point)
     images, channels, *extents = shape.input
     if shape.given:
         x = net.input(shape.input)
     else:
         x = net.pointwise(net.input((images, 4, *extents)), "before", channels)
-    return net.model([net.pointwise(net.conv(x, MEASURED, shape), "behind", 4)])
+    measured = net.conv(x, MEASURED, shape)
+    return net.model([measured if shape.returned else net.pointwise(measured, "behind", 4)])
 
 
 def into_concat(shape: Shape) -> onnx.ModelProto:

@@ -15,7 +15,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -83,6 +83,23 @@ SHAPES = {
     "depthwise 3x3, 6, multiplier 3": Shape((1, 6, 12, 12), 18, groups=6),
 }
 """The measured convolutions."""
+ENDS = (
+    "3x3, 24 to 96, map 3x3",
+    "3x3, 16 to 64, map 12x12",
+    "1x1, 64 to 8, map 6x6",
+    "5x5, 32 to 32, groups 4, dilation 2",
+    "3x3, 16 to 32, groups 2, stride 2",
+    "3x3, 16 to 32, batch 2",
+    "depthwise 3x3, 30",
+    "depthwise 3x3, 16, multiplier 2",
+)
+"""Layers that are also measured at the ends of a network."""
+AT_ENDS = {
+    f"{name}, {ends}": replace(SHAPES[name], given=ends != "returned", returned=True)
+    for ends in ("returned", "given and returned")
+    for name in ENDS
+}
+"""Layers whose outputs, or inputs and outputs, have the model's layout."""
 
 
 @dataclass(frozen=True)
@@ -251,6 +268,8 @@ def figures(name: str, shape: Shape, target: str, *, check: bool) -> tuple[str, 
     )
     if shape.input[0] > 1:  # loops over rows have one image
         ways = ways[:-1]
+    if shape.returned:  # the other networks have layers behind
+        ways = ways[:2]
     rates = [rate(model, pipeline, target, check=check) for model, pipeline in ways]
     rates += ["-"] * (len(CONVOLUTIONS) - 1 - len(rates))
     return name, *rates
@@ -259,7 +278,8 @@ def figures(name: str, shape: Shape, target: str, *, check: bool) -> tuple[str, 
 def tables(only: str, target: str, *, check: bool) -> str:
     """The tables of the layers whose names have a text, on a machine."""
     rows = [measured(single, target) for single in singles() if only in single.name]
-    chosen = {name: shape for name, shape in SHAPES.items() if only in name}
+    shapes = SHAPES | AT_ENDS
+    chosen = {name: shape for name, shape in shapes.items() if only in name}
     lines = [figures(name, shape, target, check=check) for name, shape in chosen.items()]
     found = list(columns([TITLES, *rows], left=2)) if rows else []
     return "\n".join([*found, *(columns([CONVOLUTIONS, *lines], left=1) if lines else ())])
