@@ -21,10 +21,10 @@ A caller gives maps in the layout of the model, plane by plane. Kernels of integ
 channels of a pixel faster if they lie side by side, as `npu-choose-layouts` stores maps inside of a
 function. An input is copied in front of its first layer, or changes in front of all layers.
 
-The decision: whether the convolutions that read an input save more than the change takes
-(`input_plan.py`), and whether it fits below the memory peak: a copy beside what lives in front of
-the first reader, a block beside what lives at the start. A layer at the peak that reads channels
-last may keep its output some pixels farther from its input than one that reads planes.
+The decision: whether the convolutions that read an input, depthwise ones aside, save more than the
+change takes (`input_plan.py`), and whether it fits below the memory peak: a copy beside what lives
+in front of the first reader, a block beside what lives at the start. A layer at the peak that reads
+channels last may keep its output some pixels farther from its input than one that reads planes.
 
 Inputs of floats, of fewer than 4 channels, states, and inputs that something else than a
 convolution reads are left alone. So are programs that are planned as another type, and machines
@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -127,12 +128,16 @@ def given_by(value: SSAValue, lifetimes: Lifetimes, first: Operation) -> Given:
         prod(shape) * element_bytes(memref_type(value)),
         least - sum(each.size for each in live),
         least - sum(each.size for each in given),
-        [reader_of(layer) for layer in readers if isinstance(layer, Conv2dOp)],
+        [reader_of(layer) for layer in readers if is_dense(layer)],
     )
+
+
+def is_dense(layer: Operation) -> TypeGuard[Conv2dOp]:
+    """Whether an op is a convolution that adds up channels: others read planes as fast."""
+    return isinstance(layer, Conv2dOp) and layer.group_count < shape_of(layer.input)[1]
 
 
 def reader_of(layer: Conv2dOp) -> Reader:
     """A convolution that reads a map."""
-    channels = shape_of(layer.input)[1]
     products = layer.macs() / max(1, prod(shape_of(layer.input)))
-    return Reader(products, layer.axes()[1].kernel, layer.group_count == channels)
+    return Reader(products, layer.axes()[1].kernel)

@@ -18,13 +18,14 @@ memory at the start.
 
 So it is done only for inputs that die in a layer or in a loop over rows at the memory peak, and
 that convolutions, pools and loops over rows read. Batches, inputs of one channel or one row, and
-programs that are planned as another type are left alone. So are inputs of integers that only small
-depthwise layers read on a machine with vectors: these may compute channel by channel
-(`npu-choose-kernels`), so an output in planes can follow an input in planes.
+programs that are planned as another type are left alone. So are inputs of integers that only
+depthwise layers read of which `npu-choose-kernels` makes ones that compute channel by channel: an
+output in planes can follow an input in planes then.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -32,18 +33,19 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp, NoneAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npu_dialect.attributes import PLANNED_AS
+from npu_dialect.attributes import FLASH, PLANNED_AS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.maps import is_buffer_type, map_type, shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.target import machine_of
 from npu_passes.analysis.peaks import inputs_at_peaks
-from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order
+from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order, lies_in_planes
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.buffers.line_moves import move_lines
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.cycles import places_by_rows
+from npu_plans.kernels.line_plan import LinePlan
 from npu_plans.kernels.window_plan import WindowPlan
 
 
@@ -58,12 +60,12 @@ class ReorderInputsPass(RefusingPass):
         if PLANNED_AS.is_on(op):
             return
         machine = machine_of(op)
-        vectors = machine is not None and "mve" in machine.features
+        features = machine.features if machine and FLASH.get(op) != "small" else ()
         for value in inputs_at_peaks(op):
             users = [use.operation for use in value.uses]
             if not gains(value) or not all(map(follows, users)):
                 continue
-            if not (vectors and all(map(goes_by_channel, users))):
+            if not all(goes_by_channel(user, features) for user in users):
                 reorder(value)
 
 
@@ -76,14 +78,18 @@ def gains(value: SSAValue) -> bool:
     return len(shape) == 4 and shape[0] == 1 and min(shape[1:3]) > 1 and shape[3] > 0
 
 
-def goes_by_channel(user: Operation) -> bool:
-    """Whether a user of a buffer is a depthwise layer that may compute channel by channel."""
+def goes_by_channel(user: Operation, features: Sequence[str]) -> bool:
+    """Whether a user of a buffer is a depthwise layer that computes channel by channel."""
     if not isinstance(user, Conv2dOp) or map_type(user.input).get_element_type() not in BYTE_TYPES:
         return False
-    plan = WindowPlan(*user.axes())
-    depthwise = user.group_count == shape_of(user.input)[1] and user.pool is None
-    fits = WindowPlan.fits(plan.rows, plan.columns) and plan.pays
-    return depthwise and fits
+    rows, columns = user.axes()
+    if user.group_count != shape_of(user.input)[1] or user.pool is not None:
+        return False
+    if "mve" in features:
+        return WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
+    constant = isinstance(user.weight.owner, memref.GetGlobalOp) and lies_in_planes(user.output)
+    pays = LinePlan.fits(rows, columns) and LinePlan.pays(rows, columns)
+    return "dsp" in features and constant and pays
 
 
 def follows(user: Operation) -> bool:

@@ -23,20 +23,18 @@ LEAST = 4
 class Core:
     """What a core takes and saves, in instructions an element.
 
-    `copy`, `in_place`: what the two ways take. `pointwise`, `windows`, `depthwise`: what is saved
-    for each product of a convolution with one column, of another one, and of one with a group for
-    each channel.
+    `copy`, `in_place`: what the two ways take. `pointwise`, `windows`: what is saved for each
+    product of a convolution with one column, and of another one.
     """
 
     copy: float
     in_place: float
     pointwise: float
     windows: float
-    depthwise: float
 
 
-SCALAR = Core(copy=3, in_place=6, pointwise=1.5, windows=0.25, depthwise=0.2)
-VECTORS = Core(copy=1, in_place=3, pointwise=0.6, windows=0.1, depthwise=2)
+SCALAR = Core(copy=3, in_place=6, pointwise=1.5, windows=0.25)
+VECTORS = Core(copy=1, in_place=3, pointwise=0.6, windows=0.1)
 
 
 @dataclass(frozen=True)
@@ -45,18 +43,15 @@ class Reader:
 
     products: float
     columns: int
-    depthwise: bool
 
     def saved(self, core: Core) -> float:
         """What is saved for each element."""
-        if self.depthwise:
-            return self.products * core.depthwise
         return self.products * (core.pointwise if self.columns == 1 else core.windows)
 
 
 @dataclass(frozen=True)
 class Given:
-    """An input of C `channels` and P `pixels`, with all layers that read it.
+    """An input of C `channels` and P `pixels`, with the layers that read it faster then.
 
     `room` are the bytes beside it in front of its first reader, and `spare` those at the start of
     the function.

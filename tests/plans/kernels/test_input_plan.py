@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from npu_plans.kernels.input_plan import LEAST, SCALAR, VECTORS, Core, Given, Reader
 
-POINTWISE = Reader(products=16, columns=1, depthwise=False)
-WINDOWS = Reader(products=144, columns=3, depthwise=False)
+POINTWISE = Reader(products=16, columns=1)
+WINDOWS = Reader(products=144, columns=3)
 PLAIN = Given(1, 8, 36, 288, room=288, spare=288, readers=[POINTWISE])
 
 
@@ -41,8 +41,6 @@ def test_images_of_a_batch_do_not_move_in_place() -> None:
         (replace(WINDOWS, products=9), SCALAR, False),
         (replace(WINDOWS, products=18), VECTORS, True),
         (replace(WINDOWS, products=9), VECTORS, False),
-        (replace(WINDOWS, products=9, depthwise=True), SCALAR, False),
-        (replace(WINDOWS, products=9, depthwise=True), VECTORS, True),
     ],
 )
 def test_layers_with_few_products_save_less_than_a_copy(

@@ -1,6 +1,6 @@
 // RUN: npu-opt %s --split-input-file --allow-unregistered-dialect -p npu-relayout-inputs | filecheck %s
 
-// Left alone: floats, three channels, one pixel, a map that something else uses, one that is written, a layer with few products, and no room.
+// Left alone: floats, three channels, one pixel, a map that something else uses, one that is written, a layer with few products, a depthwise one, and no room.
 // CHECK-NOT: npu.transpose
 // CHECK-NOT: memref.reinterpret_cast
 builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, features = ["dsp"]}>} {
@@ -28,6 +28,10 @@ builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 6
   }
   func.func @few_products(%x: memref<1x8x4x8xi8, #npu.sram> {sram.input}, %y: memref<1x1x4x8xi8, #npu.sram> {sram.output}, %w: memref<1x8x1x1xi8, #npu.flash>) {
     npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, #npu.sram>, memref<1x8x1x1xi8, #npu.flash>) outs(%y : memref<1x1x4x8xi8, #npu.sram>) strides [1, 1] pads [0, 0, 0, 0] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
+    func.return
+  }
+  func.func @depthwise(%x: memref<1x8x4x8xi8, #npu.sram> {sram.input}, %y: memref<1x96x4x8xi8, #npu.sram> {sram.output}, %w: memref<96x1x3x3xi8, #npu.flash>) {
+    npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, #npu.sram>, memref<96x1x3x3xi8, #npu.flash>) outs(%y : memref<1x96x4x8xi8, #npu.sram>) strides [1, 1] pads [1, 1, 1, 1] groups 8 zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
     func.return
   }
   func.func @no_room(%x: memref<1x8x4x8xi8, #npu.sram> {sram.input}, %y: memref<1x5x4x8xi8, #npu.sram> {sram.output}, %w: memref<5x8x1x1xi8, #npu.flash>) {

@@ -81,9 +81,9 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
 
 // -----
 
-// Rows of one channel that lie side by side already have another kernel.
+// Rows of channels in planes become lines, too.
 // CHECK-LABEL: func.func @planes
-// CHECK-NOT:   scratch
+// CHECK:       npu.conv2d {{.*}} scratch(%lines : memref<198xi16, #npu.sram>)
 builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp"]}>} {
   "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
   func.func @planes(%x : memref<1x8x12x12xi8, #npu.sram> {sram.input}) {
@@ -372,6 +372,30 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     %y = sram.alloc : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>
     npu.conv2d ins(%x, %w : memref<1x8x24x24xi8, strided<[4608, 1, 192, 8]>, #npu.sram>, memref<16x1x3x3xi8, #npu.flash>) outs(%y : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) strides [2, 2] pads [1, 1, 0, 0] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
     "use"(%y) : (memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Planes at the peak: between two of them an output follows its input, whatever the loops. From planes to pixels other loops
+// let it follow more closely than by channel.
+// CHECK-LABEL: func.func @between_planes
+// CHECK:       npu.conv2d {{.*}} {npu.by_channel}
+// CHECK-LABEL: func.func @to_pixels
+// CHECK-NOT:   by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @between_planes(%x : memref<1x8x12x12xi8, #npu.sram> {sram.input}, %y : memref<1x8x12x12xi8, #npu.sram> {sram.output}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    func.return
+  }
+  func.func @to_pixels(%x : memref<1x8x12x12xi8, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
     func.return
   }
 }

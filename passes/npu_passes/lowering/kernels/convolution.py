@@ -260,8 +260,8 @@ def lines_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
     scratch = op.scratch
     if scratch is None or not can_have_lines(op) or not can_multiply_lines(op, options):
         return None
-    grid, constants = Grid.of(op), constants_of(op, options)
-    if element_of(scratch) != i16:
+    grid, constants = Grid.by_channel(op), constants_of(op, options)
+    if grid is None or element_of(scratch) != i16:
         return None
     plan = LinePlan.within(grid.rows, grid.columns, shape_of(scratch)[0])
     if plan is None or constants is None:

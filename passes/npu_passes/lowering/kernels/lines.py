@@ -127,7 +127,7 @@ class LinesKernel:
     def copy(self, channel: Index, row: Index, start: Index) -> tuple[()]:
         """Copy a row of a channel to a place in the working memory, as 16-bit elements."""
         b, plan, pixel = self.b, self.plan, self.grid.pixel
-        source = b.add(b.mul(row, self.grid.line), channel)
+        source = b.add(b.mul(row, self.grid.line), b.mul(channel, self.grid.apart))
         even = plan.filled // AT_ONCE * AT_ONCE
 
         def some(column: Index, count: int) -> tuple[()]:

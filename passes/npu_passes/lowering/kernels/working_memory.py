@@ -106,11 +106,12 @@ def can_copy_over(op: Conv2dOp, options: LoopOptions) -> bool:
 
 
 def can_have_lines(op: Conv2dOp) -> bool:
-    """Whether a depthwise convolution of bytes with channels last may be computed over lines."""
-    grid = Grid.of(op)
+    """Whether a depthwise convolution of bytes may be computed over lines."""
+    grid = Grid.by_channel(op)
     bytes_ = element_of(op.input) in BYTE_TYPES and is_plain(op) and op.pool is None
-    last = pixel_steps(memref_type(op.input)) is not None
-    return bytes_ and last and op.group_count == grid.channels and LinePlan.fits(*op.axes())
+    if grid is None or not bytes_:
+        return False
+    return op.group_count == grid.channels and LinePlan.fits(*op.axes())
 
 
 def can_multiply_lines(op: Conv2dOp, options: LoopOptions) -> bool:

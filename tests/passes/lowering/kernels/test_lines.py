@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from helpers.depthwise import Shape, give, network
+from helpers.depthwise import Shape, give, layouts, network
 from helpers.kernel_roads import BYTES, DSP, Road, lowered
 from helpers.pipeline import context, run_passes
 from npu_dialect.interpreters import run_function
@@ -37,10 +37,13 @@ SHAPES = st.builds(
 )
 
 
-def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
-    """The network, and its layers on buffers, the convolution with a working memory."""
+def on_buffers(shape: Shape, *, planar: bool = False) -> tuple[ModuleOp, ModuleOp]:
+    """The network, and its layers on buffers, the convolution with a working memory.
+
+    `planar`: maps lie in planes.
+    """
     module = network(shape)
-    layers = run_passes(context(), module, "npu-bufferize,npu-choose-layouts")
+    layers = run_passes(context(), module, layouts(planar=planar))
     (layer,) = walk_kind(layers, Conv2dOp)
     plan = LinePlan(*layer.axes(), min(shape.strip, layer.axes()[0].outputs))
     give(layer, plan.elements, in_place=shape.in_place)
@@ -58,9 +61,9 @@ def fits(shape: Shape) -> bool:
 
 
 @settings(deadline=None)
-@given(SHAPES.filter(fits))
-def test_lines_give_the_bits_of_the_layer(shape: Shape) -> None:
-    module, layers = on_buffers(shape)
+@given(SHAPES.filter(fits), st.booleans())
+def test_lines_give_the_bits_of_the_layer(shape: Shape, planar: bool) -> None:
+    module, layers = on_buffers(shape, planar=planar)
     inputs = random_inputs(module, 5)
     (wanted,) = run_function(module, None, inputs)
     np.testing.assert_array_equal(run_function(layers, None, inputs)[0], wanted)
