@@ -33,6 +33,7 @@ without dual multiply-accumulates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeGuard
@@ -120,16 +121,31 @@ def given_by(value: SSAValue, lifetimes: Lifetimes, first: Operation) -> Given:
     least, shape, start = least_bytes(lifetimes)[0], shape_of(value), lifetimes.ops.index(first)
     live = [each for each in lifetimes.buffers if each.first < start <= each.last]
     given = [each for each in lifetimes.buffers if each.first == 0]
-    readers = dict.fromkeys(use.operation for use in uses_of(value))
+    users = dict.fromkeys(use.operation for use in uses_of(value))
+    readers = [user for user in users if is_dense(user)]
+    spare = least - sum(each.size for each in given)
+    if len(given) == 1 and all(is_box(use.operation) for use in value.uses):
+        spare = max(spare, first_row(readers))
     return Given(
         shape[0],
         shape[1],
         prod(shape[2:]),
         prod(shape) * element_bytes(memref_type(value)),
         least - sum(each.size for each in live),
-        least - sum(each.size for each in given),
-        [reader_of(layer) for layer in readers if is_dense(layer)],
+        spare,
+        [reader_of(layer) for layer in readers],
     )
+
+
+def first_row(readers: Sequence[Conv2dOp]) -> int:
+    """The bytes that layers which read rows of an input surely need beside it.
+
+    A first row of outputs is computed while all rows of its window are in use.
+    """
+    if not readers or any(reader.axes()[0].kernel == 1 for reader in readers):
+        return 0
+    rows = (reader.output for reader in readers)
+    return min(prod(shape_of(row)) * element_bytes(memref_type(row)) for row in rows)
 
 
 def is_dense(layer: Operation) -> TypeGuard[Conv2dOp]:

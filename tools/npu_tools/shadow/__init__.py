@@ -53,6 +53,7 @@ FOLLOWED = (
     dsp.CopyWordsOp,
     mve.LoadOp,
     mve.StoreOp,
+    mve.PlacesOp,
     dma.ReadsOp,
     dma.WritesOp,
 )

@@ -29,6 +29,7 @@ from npu_tools.shadow.numbers import (
     gathered,
     is_number,
 )
+from npu_tools.shadow.places import places_of
 
 
 class Sequential(Exception):
@@ -194,6 +195,8 @@ class Builder:
                 self.words(op)
             case mve.LoadOp() | mve.StoreOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
+            case mve.GatherOp() | mve.GatherBytesOp() | mve.ScatterOp():
+                self.places(op, writes=isinstance(op, mve.ScatterOp))
             case memref.CopyOp():
                 self.copy(op, [op.source], [op.destination])
             case LayerOp() if op.destination is not None:
@@ -297,6 +300,15 @@ class Builder:
         for lane in range(op.count):
             start = layout.start + lane * layout.strides[0]
             terms = self.terms(op, replace(layout, start=start, shape=shape), [op.index])
+            self.note(op, port, terms, layout.itemsize, writes=writes)
+
+    def places(self, op: mve.GatherOp | mve.GatherBytesOp | mve.ScatterOp, *, writes: bool) -> None:
+        """Note the access of a vector to elements at its places, one by one."""
+        port, layout = self.view(op.memref)
+        for place in places_of(op):
+            start = layout.start + place * layout.itemsize
+            part = replace(layout, start=start, shape=(layout.shape[0] - place,))
+            terms = self.terms(op, part, [op.index])
             self.note(op, port, terms, layout.itemsize, writes=writes)
 
     @contextmanager

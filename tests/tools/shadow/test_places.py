@@ -1,0 +1,68 @@
+"""Vectors of bytes that lie apart: the checker follows places of constant tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.pipeline import context, parse
+from npu_tools.shadow import NotFollowed, check
+
+TABLE = (
+    '"memref.global"() <{{sym_name = "places", type = memref<8xi16, #npu.flash>, '
+    "initial_value = dense<{places}> : tensor<8xi16>, "
+    'sym_visibility = "private", constant}}> : () -> ()'
+)
+PROGRAM = (
+    TABLE
+    + """
+func.func @f(%x: memref<20xi8, #npu.sram> {{sram.input, sram.offset = 0 : i64}},
+             %y: memref<8xi8, #npu.sram> {{sram.output, sram.offset = 40 : i64}})
+    attributes {{sram.arena = 60 : i64}} {{
+  %c0 = arith.constant 0 : index
+  %t = memref.get_global @places : memref<8xi16, #npu.flash>
+  %p = mve.load %t[%c0] : memref<8xi16, #npu.flash> -> vector<8xi16>
+  %a = sram.alloc at 20 : memref<20xi8, #npu.sram>
+  %v = mve.gather %x[%c0] at %p reach 20 : memref<20xi8, #npu.sram>
+  mve.scatter %v, %a[%c0] at %p reach 20{lanes} : memref<20xi8, #npu.sram>
+  scf.for %i = %c0 to %count step %one {{
+    %k = arith.muli %i, %two : index
+    %e = memref.load %a[%k] : memref<20xi8, #npu.sram>
+    memref.store %e, %y[%i] : memref<8xi8, #npu.sram>
+  }}
+  func.return
+}}"""
+)
+NUMBERS = "\n".join(
+    f"  %{name} = arith.constant {number} : index"
+    for name, number in (("one", 1), ("two", 2), ("count", 8))
+)
+EVEN = "[0, 2, 4, 6, 8, 10, 12, 14]"
+
+
+def program(places: str, lanes: str = "") -> str:
+    """A program that scatters bytes to places, and reads bytes 0, 2, .. 14."""
+    return PROGRAM.format(places=places, lanes=lanes).replace("  %t =", f"{NUMBERS}\n  %t =")
+
+
+def faults(places: str, lanes: str = "") -> str:
+    """What is wrong with the program."""
+    return "\n".join(map(str, check(parse(context(), program(places, lanes)))))
+
+
+def test_bytes_at_their_places_are_written() -> None:
+    assert not faults(EVEN)
+
+
+def test_a_byte_beside_its_place_is_not() -> None:
+    assert "byte 12" in faults(EVEN.replace("12", "13"))
+
+
+def test_a_lane_that_is_masked_stores_nothing() -> None:
+    assert "byte 14" in faults(EVEN, " lanes 127")
+
+
+def test_places_that_are_not_constant() -> None:
+    text = program(EVEN).replace("mve.gather %x[%c0] at %p", "mve.gather %x[%c0] at %q")
+    text = text.replace("  %v =", "  %q = mve.add %p, %p : vector<8xi16>\n  %v =")
+    with pytest.raises(NotFollowed, match=r"places of a constant table in mve\.gather"):
+        check(parse(context(), text))
