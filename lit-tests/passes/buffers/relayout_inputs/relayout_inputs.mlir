@@ -79,20 +79,20 @@ builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 6
 
 // -----
 
-// Layers with windows read rows, and nothing else is known of the peak. A first row of 64 bytes is computed while all of the
-// input is in use, so lines of 6 pixels have room: 6 and 48 bytes.
+// Layers with windows read rows, and nothing else is known of the peak. A first row of 96 bytes is computed while all of the
+// input is in use, so lines of 8 pixels have room: 8 and 64 bytes.
 // CHECK-LABEL: func.func @windows
-// CHECK:       %block = sram.alloc : memref<6x8xi8, #npu.sram>
+// CHECK:       %block = sram.alloc : memref<8x8xi8, #npu.sram>
 // CHECK:       %part = memref.subview %x_pixels[
 builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, features = ["dsp"]}>} {
-  func.func @windows(%x: memref<1x8x6x8xi8, #npu.sram> {sram.input}, %y: memref<1x8x4x8xi8, #npu.sram> {sram.output}, %w: memref<8x8x3x3xi8, #npu.flash>) {
+  func.func @windows(%x: memref<1x8x6x8xi8, #npu.sram> {sram.input}, %y: memref<1x12x4x8xi8, #npu.sram> {sram.output}, %w: memref<12x8x3x3xi8, #npu.flash>) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
     scf.for %k = %c0 to %c4 step %c1 {
       %part = memref.subview %x[0, 0, %k, 0] [1, 8, 3, 8] [1, 1, 1, 1] : memref<1x8x6x8xi8, #npu.sram> to memref<1x8x3x8xi8, strided<[384, 48, 8, 1], offset: ?>, #npu.sram>
-      %row = memref.subview %y[0, 0, %k, 0] [1, 8, 1, 8] [1, 1, 1, 1] : memref<1x8x4x8xi8, #npu.sram> to memref<1x8x1x8xi8, strided<[256, 32, 8, 1], offset: ?>, #npu.sram>
-      npu.conv2d ins(%part, %w : memref<1x8x3x8xi8, strided<[384, 48, 8, 1], offset: ?>, #npu.sram>, memref<8x8x3x3xi8, #npu.flash>) outs(%row : memref<1x8x1x8xi8, strided<[256, 32, 8, 1], offset: ?>, #npu.sram>) strides [1, 1] pads [0, 1, 0, 1] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
+      %row = memref.subview %y[0, 0, %k, 0] [1, 12, 1, 8] [1, 1, 1, 1] : memref<1x12x4x8xi8, #npu.sram> to memref<1x12x1x8xi8, strided<[384, 32, 8, 1], offset: ?>, #npu.sram>
+      npu.conv2d ins(%part, %w : memref<1x8x3x8xi8, strided<[384, 48, 8, 1], offset: ?>, #npu.sram>, memref<12x8x3x3xi8, #npu.flash>) outs(%row : memref<1x12x1x8xi8, strided<[384, 32, 8, 1], offset: ?>, #npu.sram>) strides [1, 1] pads [0, 1, 0, 1] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
     }
     func.return
   }
