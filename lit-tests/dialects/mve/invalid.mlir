@@ -160,6 +160,14 @@ func.func @f(%v: vector<4xf32>, %n: i32) {
 
 // -----
 
+func.func @f(%v: vector<4xf32>) {
+  %r = mve.xor %v, %v : vector<4xf32>
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
 func.func @f(%v: vector<2xi64>) {
   %r = mve.add %v, %v : vector<2xi64>
   func.return

@@ -29,7 +29,6 @@ from npu_dialect.dsp import (
     StoreWordOp,
 )
 from npu_dialect.npu.maps import element_bytes, storage_elements
-from npu_dialect.sram import SpanOp
 from npu_passes.analysis.affine_index import Linear, constant_of, linear
 from npu_passes.analysis.block_times import block_times
 from npu_passes.analysis.views import base_of, is_buffer, is_view
@@ -282,9 +281,8 @@ class Reader:
                 start = start.plus(first, (stride or 0) * element_bytes(source))
         elif isinstance(op, memref.ReinterpretCastOp):
             (offset,) = op.static_offsets.get_values()
-            base = base_of(op.source)
             if offset != DYNAMIC_INDEX:
-                start = self.place(base)[1] if isinstance(base.owner, SpanOp) else Linear()
+                start = self.place(base_of(op.source))[1]
                 start = start.plus(Linear(offset), element_bytes(memref_type(buffer)))
         return root, start
 

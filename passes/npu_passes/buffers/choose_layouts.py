@@ -219,11 +219,11 @@ def pixel_steps(type_: MemRefType[Attribute]) -> tuple[int, int] | None:
     None if the channels of a pixel are not neighbours in memory, or a distance is not known. Pixels
     may have gaps between them, as in a slice of a concatenation.
     """
-    strides = type_.get_strides()
-    if type_.get_num_dims() != 4 or strides is None or None in strides:
+    steps = map_steps(type_)
+    if steps is None:
         return None
+    channel, pixel, line = steps
     _, channels, height, width = type_.get_shape()
-    _, channel, line, pixel = (step or 0 for step in strides)
     pixel = channels if width == 1 else pixel
     line = pixel * width if height == 1 else line
     apart = pixel >= channels and line >= channels

@@ -1,9 +1,11 @@
 """A loop that moves lines of a map in place, by a table of places (`npu_plans/kernels/cycles.py`).
 
-%kept = sram.alloc : memref<96xi8, #npu.sram>
-scf.for %m = 0 to 302 {                        // the moves of all cycles of the permutation
-  // move a line of 96 bytes to its place; the first line of a cycle waits in %kept
-}
+    %kept = sram.alloc : memref<96xi8, #npu.sram>
+    scf.for %m = 0 to 302 {                      // the moves of all cycles of the permutation
+      // move a line of 96 bytes to its place; the first line of a cycle waits in %kept
+    }
+
+The table has the places of the lines in the order of the moves.
 """
 
 from __future__ import annotations

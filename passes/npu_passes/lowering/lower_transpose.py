@@ -32,10 +32,8 @@ from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 
 TOGETHER = 4
 """Elements that a turn of the innermost loop moves."""
-EIGHT = 8
+EIGHT = mve.lanes_of(mve.I16X8)
 """Bytes in the lanes of a vector of halves."""
-FARTHEST = 1 << 16
-"""Places of bytes in a vector are below this."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Walk:
     def fits_vectors(self) -> bool:
         """Whether eight elements are neighbours in one map, and within reach in the other one."""
         near = min(self.source, self.target) == 1
-        return near and EIGHT <= self.extent and self.reach(EIGHT) <= FARTHEST
+        return near and EIGHT <= self.extent and self.reach(EIGHT) <= mve.EightPlacesOp.FARTHEST
 
     def reach(self, count: int) -> int:
         """The elements from the first one of some to the last one, where they lie apart."""

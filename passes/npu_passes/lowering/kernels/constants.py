@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, f32, i8, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, f32, i8, i16, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -17,7 +17,7 @@ from npu_dialect.npu.attributes import int_values
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import memref_type
 
-DTYPES: dict[Any, str] = {i8: "<i1", i32: "<i4", f32: "<f4"}
+DTYPES: dict[Any, str] = {i8: "<i1", i16: "<i2", i32: "<i4", f32: "<f4"}
 
 
 Weighted = Conv2dOp | FullyConnectedOp
@@ -40,7 +40,7 @@ def symbol_users(ops: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def constant_of(value: SSAValue, users: Users) -> NDArray[Any] | None:
-    """The values of a constant buffer of i8, i32 or f32; None if they are not known.
+    """The values of a constant buffer of i8, i16, i32 or f32; None if they are not known.
 
     They are known for a global with an initial value, and for an argument of a private function
     with exactly one call that passes such a global.
@@ -56,7 +56,7 @@ def constant_of(value: SSAValue, users: Users) -> NDArray[Any] | None:
 
 
 def numbers_of(op: memref.GetGlobalOp) -> NDArray[Any] | None:
-    """The values of a constant global of i8, i32 or f32; None for other globals."""
+    """The values of a constant global of i8, i16, i32 or f32; None for other globals."""
     found = SymbolTable.lookup_symbol(op, op.name_)
     type_ = memref_type(op.memref)
     if not isinstance(found, memref.GlobalOp) or found.constant is None:

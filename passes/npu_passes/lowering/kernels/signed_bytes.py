@@ -9,8 +9,6 @@ with a sign, and 128 less, if its topmost bit is flipped. So the zero point is 1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -52,10 +50,10 @@ class SignedBytes:
         lanes = mve.lanes_of(mve.I8X16)
         count = lanes if first is None else first
         if count not in self.known:
-            bits: Sequence[int] = [-FLIPPED] * count + [0] * (lanes - count)
             op = mve.SplatOp(self.b.integer(-FLIPPED), mve.I8X16)
             if count < lanes:
-                table = self.layer.table("signs", np.array(bits, np.int8))
+                bits = np.where(np.arange(lanes) < count, -FLIPPED, 0).astype(np.int8)
+                table = self.layer.table("signs", bits)
                 op = mve.LoadOp(table, self.b.value(0), mve.I8X16)
             self.known[count] = self.b.hoist(op, "signs")
         return self.known[count]

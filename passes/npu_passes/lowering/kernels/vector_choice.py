@@ -83,7 +83,7 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
 
 def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwiseKernel:
     """The kernel of a depthwise convolution."""
-    return VectorDepthwiseKernel(layer, map, grid, vectors_of(layer))
+    return VectorDepthwiseKernel(layer, map, grid, vector_outputs(layer))
 
 
 def can_have_patches(op: Conv2dOp, options: LoopOptions) -> bool:
@@ -140,18 +140,19 @@ def filters_of_each(op: Conv2dOp) -> int:
 
 def vector_patches(layer: Layer, op: Conv2dOp, map: SSAValue, scratch: SSAValue) -> PatchKernel:
     """The kernel of a depthwise convolution over patches."""
-    return PatchKernel(layer, map, by_channel(op), scratch, vectors_of(layer))
+    return PatchKernel(layer, map, by_channel(op), scratch, vector_outputs(layer))
 
 
 def vector_planes(layer: Layer, op: Conv2dOp, map: SSAValue, scratch: SSAValue) -> PlaneKernel:
     """The kernel of a depthwise convolution over copies of channels."""
     over = OVER_INPUT.is_on(op)
-    return PlaneKernel(layer, map, by_channel(op), scratch, vectors_of(layer), over=over)
+    return PlaneKernel(layer, map, by_channel(op), scratch, vector_outputs(layer), over=over)
 
 
 def vector_windows(layer: Layer, op: Conv2dOp, map: SSAValue) -> WindowKernel:
     """The kernel of a depthwise convolution that gathers its windows."""
-    return WindowKernel(layer, map, by_channel(op), vectors_of(layer), over=OVER_INPUT.is_on(op))
+    over = OVER_INPUT.is_on(op)
+    return WindowKernel(layer, map, by_channel(op), vector_outputs(layer), over=over)
 
 
 def by_channel(op: Conv2dOp) -> Grid:
@@ -161,7 +162,7 @@ def by_channel(op: Conv2dOp) -> Grid:
     return grid
 
 
-def vectors_of(layer: Layer) -> VectorOutputs:
+def vector_outputs(layer: Layer) -> VectorOutputs:
     """The outputs of a layer that are known to be vectors."""
     outputs = outputs_of(layer)
     assert isinstance(outputs, VectorOutputs)
@@ -170,7 +171,7 @@ def vectors_of(layer: Layer) -> VectorOutputs:
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:
     """The kernel whose lanes are filters, for bytes."""
-    outputs, (rows, columns) = vectors_of(layer), op.axes()
+    outputs, (rows, columns) = vector_outputs(layer), op.axes()
     starts = Starts(layer, Classes(rows), Classes(columns))
 
     def kind(_: Maps, lanes: int, groups: int) -> ByteLanes:

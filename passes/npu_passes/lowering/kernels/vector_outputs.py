@@ -179,16 +179,19 @@ class VectorOutputs(Outputs):
     ) -> None:
         """See `Outputs`."""
         b, (pixel, line) = self.b, self.steps
-        scales, first = self.scales(filter, filters), None if filters == FOUR else filters
-        width = shape_of(self.layer.out)[3]
+        scales, width = self.scales(filter, filters), shape_of(self.layer.out)[3]
         place = b.mul(column, pixel)
         if line == pixel * width and not flat:
             place = b.mul(b.add(b.mul(row, width), column), pixel)
         elif not flat:
             place = b.add(b.mul(row, line), place)
-        place = b.add(place, filter)
+        self.store(kept, scales, b.add(place, b.mul(filter, self.apart)), filters)
+
+    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
+        """Requantise and store the sums of some filters, of neighbouring pixels from a place on."""
+        b, first = self.b, None if filters == FOUR else filters
         for number, sums in enumerate(kept):
-            at = b.value(b.add(place, number * pixel))
+            at = b.value(b.add(place, number * self.steps[0]))
             b.insert(mve.StoreOp(self.bounded(self.rounded(sums, scales)), self.memory, at, first))
 
 

@@ -68,21 +68,9 @@ class ScatteredOutputs(VectorOutputs):
         self.apart = steps[0]
         self.scattered = ChannelOutputs(layer, self)
 
-    def put(
-        self,
-        kept: Sequence[SSAValue],
-        filter: Index,
-        filters: int,
-        row: Index,
-        column: Index,
-        *,
-        flat: bool = False,
-    ) -> None:
-        """See `Outputs`. Lanes without a filter are not stored."""
-        b, (pixel, line), scales = self.b, self.steps, self.scales(filter, filters)
-        place = b.add(b.mul(column, pixel), b.mul(filter, self.apart))
-        if not flat:
-            place = b.add(place, b.mul(row, line))
+    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
+        """See `VectorOutputs`. Lanes without a filter are not stored."""
+        b, pixel = self.b, self.steps[0]
         lanes, mask = [lane * self.apart for lane in range(FOUR)], (1 << 2 * filters) - 1
         for first in range(0, len(kept), 2):
             fours = [self.rounded(sums, scales) for sums in kept[first : first + 2]]
