@@ -77,11 +77,11 @@ BYTES = "npu-concat-in-place,npu-choose-layouts,npu-transpose-in-place"
 transposed maps."""
 
 CLOSE = (
-    BYTES.replace("npu-choose-layouts", "npu-relayout-inputs,npu-choose-layouts{rows=true}")
+    BYTES.replace("npu-choose-layouts", "npu-choose-layouts{rows=true},npu-relayout-inputs")
     + ",npu-reorder-inputs"
 )
-"""The same, inputs in the layout of the kernels, and float maps and
-inputs at the memory peak row by row, so that outputs can follow."""
+"""The same, inputs in the layout of the kernels, and float maps and inputs at the memory peak row
+by row, so that outputs can follow."""
 
 SHARE = "npu-share-functions"
 """Make code smaller."""

@@ -89,7 +89,7 @@ PASSES = {
     "npu-stream-input": "npu_passes.graph.stream_input:StreamInputPass",
     "npu-tile-slow-maps": "npu_passes.tiling.tile_slow_maps:TileSlowMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
-    "npu-relayout-inputs": "npu_passes.buffers.relayout_inputs:RelayoutInputsPass",
+    "npu-relayout-inputs": "npu_passes.overlap.relayout_inputs:RelayoutInputsPass",
     "npu-reorder-inputs": "npu_passes.buffers.reorder_inputs:ReorderInputsPass",
     "npu-to-upstream": "npu_passes.emit.upstream.to_upstream:ToUpstreamPass",
     "npu-transpose-in-place": "npu_passes.buffers.transpose_in_place:TransposeInPlacePass",

@@ -19,12 +19,14 @@ or, if there is less room,
 
 A caller gives maps in the layout of the model, plane by plane. Kernels of integers read the
 channels of a pixel faster if they lie side by side, as `npu-choose-layouts` stores maps inside of a
-function. An input is copied in front of its first layer, or changes in front of all layers.
+function; it comes before this pass. An input is copied in front of its first layer, or changes in
+front of all layers.
 
 The decision: whether the convolutions that read an input, depthwise ones aside, save more than the
 change takes (`input_plan.py`), and whether it fits below the memory peak: a copy beside what lives
-in front of the first reader, a block beside what lives at the start. A layer at the peak that reads
-channels last may keep its output some pixels farther from its input than one that reads planes.
+in front of the first reader, a block beside what lives at the start. A layer at the peak must keep
+its output about as close to its input as it does if it reads planes or, as `npu-reorder-inputs` may
+put them there, rows: the loops of all three are compared as in `npu-overlay-maps`.
 
 Inputs of floats, of fewer than 4 channels, states, and inputs that something else than a
 convolution reads are left alone. So are programs that are planned as another type, and machines
@@ -33,14 +35,15 @@ without dual multiply-accumulates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_state
 from npu_dialect.attributes import PLANNED_AS, SRAM_INPUT, SRAM_OUTPUT
@@ -52,12 +55,21 @@ from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.peaks import least_bytes
 from npu_passes.analysis.views import base_of, uses_of
-from npu_passes.buffers.choose_layouts import gains
+from npu_passes.buffers.choose_layouts import BY_ROWS, channels_last, gains, in_order
 from npu_passes.buffers.concat_in_place import is_box
 from npu_passes.buffers.input_layouts import write_copy, write_in_place
+from npu_passes.lowering.kernels.constants import is_plain
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.overlap.choose_kernels import Far, bytes_without, dies_in
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.input_plan import SCALAR, VECTORS, Core, Given, Reader
+
+PART = 20
+"""The part of an arena, one in so many, by which it may grow for a layer at the peak."""
+
+Beside: TypeAlias = Callable[[Conv2dOp, MemRefType[Attribute]], int]
+"""The bytes that a layer needs beside its input if that has a type."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +83,11 @@ class RelayoutInputsPass(RefusingPass):
         core = core_of(op)
         if core is None or PLANNED_AS.is_on(op):
             return
+        beside = partial(bytes_beside, partial(bytes_without, ctx, op, LowerToLoopsPass()))
         for function in functions(op):
             for value in list(on_chip_values(function, SramSpace())):
                 if isinstance(value, BlockArgument) and may_change(value):
-                    change(value, lifetimes_of(function, SramSpace()), core)
+                    change(value, lifetimes_of(function, SramSpace()), core, beside)
 
 
 def core_of(module: ModuleOp) -> Core | None:
@@ -97,28 +110,55 @@ def may_change(value: SSAValue) -> bool:
     return direct and reads and SRAM_INPUT.is_in(marks) and not SRAM_OUTPUT.is_in(marks)
 
 
-def change(value: BlockArgument, lifetimes: Lifetimes, core: Core) -> None:
+def change(value: BlockArgument, lifetimes: Lifetimes, core: Core, beside: Beside) -> None:
     """Read how an input is used, decide, and write."""
-    first = first_user(value, lifetimes)
-    given = given_by(value, lifetimes, first)
+    start, least = first_point(value, lifetimes), least_bytes(lifetimes)[0]
+    given = given_by(value, lifetimes, start, least)
     line = given.line(core)
+    if line is None or not stays_close(value, lifetimes, least, beside):
+        return
     if line == given.pixels:
-        write_copy(value, first)
-    elif line is not None:
+        write_copy(value, lifetimes.ops[start])
+    else:
         write_in_place(value, line)
 
 
-def first_user(value: SSAValue, lifetimes: Lifetimes) -> Operation:
-    """The first op of a function in which a buffer is used."""
+def first_point(value: SSAValue, lifetimes: Lifetimes) -> int:
+    """The point of the first op of a function in which a buffer is used."""
     points = {op: point for point, op in enumerate(lifetimes.ops)}
     body = lifetimes.function.regions[0].blocks[0]
     users = (body.find_ancestor_op_in_block(use.operation) for use in uses_of(value))
-    return min((user for user in users if user is not None), key=points.__getitem__)
+    return min(points[user] for user in users if user is not None)
 
 
-def given_by(value: SSAValue, lifetimes: Lifetimes, first: Operation) -> Given:
-    """What the plan needs to know of an input; `first` is the first op that uses it."""
-    least, shape, start = least_bytes(lifetimes)[0], shape_of(value), lifetimes.ops.index(first)
+def stays_close(value: SSAValue, lifetimes: Lifetimes, least: int, beside: Beside) -> bool:
+    """Whether no layer at the peak needs much more beside an input that dies with channels last."""
+    planes = memref_type(value)
+    rows, pixels = in_order(planes, BY_ROWS), channels_last(planes)
+    for point, op in enumerate(lifetimes.ops):
+        if not isinstance(op, Conv2dOp) or op.input is not value:
+            continue
+        live = sum(each.size for each in lifetimes.buffers if each.first <= point <= each.last)
+        if live <= least or not dies_in(op, point, lifetimes):
+            continue
+        now = min(beside(op, planes), beside(op, rows))
+        if beside(op, pixels) - now > least // PART:
+            return False
+    return True
+
+
+def bytes_beside(far: Far, op: Conv2dOp, type_: MemRefType[Attribute]) -> int:
+    """The bytes that a layer needs beside its input if that has a type, as its loops say."""
+    other = Block(arg_types=[type_]).args[0]
+    layer = op.clone({op.input: other})
+    found = far(layer)
+    layer.drop_all_references()
+    return found
+
+
+def given_by(value: SSAValue, lifetimes: Lifetimes, start: int, least: int) -> Given:
+    """What the plan needs to know of an input; the op at point `start` is the first to use it."""
+    shape = shape_of(value)
     live = [each for each in lifetimes.buffers if each.first < start <= each.last]
     given = [each for each in lifetimes.buffers if each.first == 0]
     users = dict.fromkeys(use.operation for use in uses_of(value))
@@ -149,8 +189,13 @@ def first_row(readers: Sequence[Conv2dOp]) -> int:
 
 
 def is_dense(layer: Operation) -> TypeGuard[Conv2dOp]:
-    """Whether an op is a convolution that adds up channels: others read planes as fast."""
-    return isinstance(layer, Conv2dOp) and layer.group_count < shape_of(layer.input)[1]
+    """Whether an op is a convolution with a kernel that adds up channels.
+
+    Others read planes as fast.
+    """
+    if not isinstance(layer, Conv2dOp) or not is_plain(layer):
+        return False
+    return layer.group_count < shape_of(layer.input)[1]
 
 
 def reader_of(layer: Conv2dOp) -> Reader:
