@@ -39,6 +39,8 @@ TARGETS = (TARGET, "cortex-m55")
 LEVELS = ("-O2", "-O3")
 TITLES = ("layer", "unit", "arena bytes", "instructions", "per unit")
 CONVOLUTIONS = ("convolution", "per MAC", "with room", "in a concat", "of a concat", "in rows")
+ARENA = "arena"
+"""The bytes of the arena of the first column."""
 ROWS = PIPELINES[DEFAULT].text.replace(FREE_REGIONS, "npu-fuse-regions{when=always overlays=true}")
 """The default pipeline with as many layers as possible in loops over rows."""
 ROOM = PIPELINES[DEFAULT].text.replace("choose-kernels", "choose-kernels{room=65536}")
@@ -229,8 +231,8 @@ def measured(single: Single, target: str) -> tuple[str, ...]:
     return single.name, single.unit, str(found.arena), str(count), each
 
 
-def rate(model: onnx.ModelProto, pipeline: str, target: str, *, check: bool) -> str:
-    """Instructions per multiply-accumulate of the measured layer of a network.
+def rate(model: onnx.ModelProto, pipeline: str, target: str, *, check: bool) -> tuple[str, int]:
+    """Instructions per multiply-accumulate of the measured layer of a network, and its arena.
 
     Raises: ValueError if `check` finds other numbers than onnxruntime's.
     """
@@ -240,7 +242,7 @@ def rate(model: onnx.ModelProto, pipeline: str, target: str, *, check: bool) -> 
     counts = found.best.runs[0].layers
     own = [i for i, layer in enumerate(found.layers) if layer.name.startswith(MEASURED)]
     macs = sum(found.macs(index) for index in own)
-    return f"{sum(counts[index] for index in own) / macs:.2f}"
+    return f"{sum(counts[index] for index in own) / macs:.2f}", found.arena
 
 
 def compare(model: onnx.ModelProto, found: Run) -> None:
@@ -270,9 +272,10 @@ def figures(name: str, shape: Shape, target: str, *, check: bool) -> tuple[str, 
         ways = ways[:-1]
     if shape.returned:  # the other networks have layers behind
         ways = ways[:2]
-    rates = [rate(model, pipeline, target, check=check) for model, pipeline in ways]
+    found = [rate(model, pipeline, target, check=check) for model, pipeline in ways]
+    rates = [each for each, _ in found]
     rates += ["-"] * (len(CONVOLUTIONS) - 1 - len(rates))
-    return name, *rates
+    return name, *rates, str(found[0][1])
 
 
 def tables(only: str, target: str, *, check: bool) -> str:
@@ -282,7 +285,9 @@ def tables(only: str, target: str, *, check: bool) -> str:
     chosen = {name: shape for name, shape in shapes.items() if only in name}
     lines = [figures(name, shape, target, check=check) for name, shape in chosen.items()]
     found = list(columns([TITLES, *rows], left=2)) if rows else []
-    return "\n".join([*found, *(columns([CONVOLUTIONS, *lines], left=1) if lines else ())])
+    return "\n".join(
+        [*found, *(columns([(*CONVOLUTIONS, ARENA), *lines], left=1) if lines else ())]
+    )
 
 
 def main() -> None:

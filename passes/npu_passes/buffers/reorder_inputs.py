@@ -19,8 +19,8 @@ memory at the start.
 So it is done only for inputs that die in a layer or in a loop over rows at the memory peak, and
 that convolutions, pools and loops over rows read. Batches, inputs of one channel or one row, and
 programs that are planned as another type are left alone. So are inputs of integers that only
-depthwise layers read of which `npu-choose-kernels` makes ones that compute channel by channel: an
-output in planes can follow an input in planes then.
+depthwise layers read whose kernels go channel by channel: from planes to planes, or on vectors if
+`npu-choose-kernels` says so. An output in planes can follow an input in planes then.
 """
 
 from __future__ import annotations
