@@ -16,7 +16,6 @@ from npu_dialect.attributes import ARENA
 from npu_dialect.npu import NPU
 from npu_passes.buffers.bufferize import BufferizePass
 from npu_passes.buffers.choose_layouts import ChooseLayoutsPass
-from npu_passes.buffers.reorder_inputs import ReorderInputsPass
 from npu_passes.graph.fold_batch_norm import FoldBatchNormPass
 from npu_passes.graph.fuse_additions import FuseAdditionsPass
 from npu_passes.graph.fuse_conv_relu_pool import FuseConvReluPoolPass, OverlapPolicy
@@ -24,6 +23,7 @@ from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.outline_layers import OutlineLayersPass
 from npu_passes.overlap.check_overlays import CheckOverlaysPass
 from npu_passes.overlap.overlay_maps import OverlayMapsPass
+from npu_passes.overlap.reorder_inputs import ReorderInputsPass
 from npu_passes.overlap.turn_layers import TurnLayersPass
 from npu_passes.placing.assign_sram_offsets import AssignSramOffsetsPass
 from npu_passes.rows.fuse_regions import FuseRegionsPass

@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.dialects.func import CallOp
 
 from helpers.kernel_chains import ChainMaker
-from helpers.kernel_roads import BYTES, DSP, FUSE, ROADS, SLOW, Road, same
+from helpers.kernel_planes import PlanesMaker
+from helpers.kernel_roads import BYTES, DSP, FUSE, ROADS, SLOW, VECTORS, Road, same
 from helpers.pipeline import context, run_passes
 from npu_dialect.interpreters import run_function
 from npu_passes.analysis.overlaid import claims_of, distance_of
@@ -67,6 +68,22 @@ def test_images_of_a_batch_are_read_before_they_are_overwritten(road: Road, colu
     assert sum(shared(module).values())
     wanted = run_function(network, None, random_inputs(network, 5))
     same(run_function(module, None, random_inputs(network, 5)), wanted, road)
+
+
+@pytest.mark.parametrize(
+    "road", [DSP, BYTES, pytest.param(VECTORS, marks=pytest.mark.slow)], ids=str
+)
+def test_layers_between_planes(road: Road) -> None:
+    """An output in planes follows an input in planes, group by group or pixel by pixel."""
+    found = Counter[bool]()
+    for seed in range(16 if road is DSP else SEEDS):
+        network = PlanesMaker(Random(seed)).network()
+        module = overlaid(network, road)
+        assert not check(module), f"seed {seed}"
+        inputs = random_inputs(network, 5)
+        same(run_function(module, None, inputs), run_function(network, None, inputs), road)
+        found.update(shared(module))
+    assert found[True]
 
 
 def test_chains_of_batches() -> None:

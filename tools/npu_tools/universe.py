@@ -90,7 +90,7 @@ PASSES = {
     "npu-tile-slow-maps": "npu_passes.tiling.tile_slow_maps:TileSlowMapsPass",
     "npu-tile-loops": "npu_passes.tiling.tile_loops:TileLoopsPass",
     "npu-relayout-inputs": "npu_passes.overlap.relayout_inputs:RelayoutInputsPass",
-    "npu-reorder-inputs": "npu_passes.buffers.reorder_inputs:ReorderInputsPass",
+    "npu-reorder-inputs": "npu_passes.overlap.reorder_inputs:ReorderInputsPass",
     "npu-to-upstream": "npu_passes.emit.upstream.to_upstream:ToUpstreamPass",
     "npu-transpose-in-place": "npu_passes.buffers.transpose_in_place:TransposeInPlacePass",
     "npu-turn-layers": "npu_passes.overlap.turn_layers:TurnLayersPass",

@@ -322,10 +322,11 @@ class NestReader:
             case arith.SubiOp(lhs=lhs, rhs=rhs):
                 return summed(zero, [(self.values(lhs), 1), (self.values(rhs), -1)])
             case arith.MuliOp(lhs=lhs, rhs=rhs):
-                for one, other in ((lhs, rhs), (rhs, lhs)):
-                    if (factor := constant_of(other)) is not None:
-                        return summed(zero, [(self.values(one), factor)])
-                return None
+                value, factor = (lhs, rhs) if constant_of(lhs) is None else (rhs, lhs)
+                times = constant_of(factor)
+                return None if times is None else summed(zero, [(self.values(value), times)])
+            case arith.FloorDivSIOp(lhs=lhs, rhs=rhs):
+                return self.divided(self.values(lhs), constant_of(rhs))
             case arith.SelectOp(cond=cond, lhs=lhs, rhs=rhs) if cond in self.answers:
                 return self.values(lhs if self.answers[cond] else rhs)
             case arith.MinSIOp(lhs=lhs, rhs=rhs) | arith.MaxSIOp(lhs=lhs, rhs=rhs) if (
@@ -337,6 +338,13 @@ class NestReader:
                 return either(op, one, other) if one and other else None
             case _:
                 return None
+
+    def divided(self, value: Span | None, factor: int | None) -> Span | None:
+        """The bounds of the floor of an index / a factor, the same in all iterations."""
+        if value is None or factor is None or factor <= 0:
+            return None
+        low, high = self.least(value.lows) // factor, self.largest(value.highs) // factor
+        return Span(((Form(low),),), ((Form(high),),))
 
 
 def alike(one: Access, other: Access) -> bool:

@@ -39,10 +39,10 @@ are, and layers in loops get no working memory. Programs that are planned as ano
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias, TypeGuard
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -75,6 +75,7 @@ from npu_passes.lowering.kernels.working_memory import (
     working_memory,
 )
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass, options_of
+from npu_passes.overlap.beside import Far, bytes_without
 from npu_passes.overlap.choose_flash import (
     budget_of,
     forms,
@@ -83,8 +84,6 @@ from npu_passes.overlap.choose_flash import (
     offer,
     others,
 )
-from npu_passes.overlap.overlay_maps import measure
-from npu_passes.overlap.overlay_maps import shape_of as shape_of_layer
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import Refusal, RefusingPass
@@ -136,23 +135,6 @@ class Choice:
     memory: Memory | None = None
     merged: tuple[SSAValue, SSAValue] | None = None
     over: bool = False
-
-
-Far: TypeAlias = Callable[[Conv2dOp], int]
-"""The bytes that a layer at the peak takes beside its input if its output follows that."""
-
-
-def bytes_without(ctx: Context, module: ModuleOp, lowering: LowerToLoopsPass, op: Conv2dOp) -> int:
-    """The bytes that a layer needs beside its input without a working memory, as its loops say."""
-    pairs = [(0, len(op.operands) - 1)]
-    found = measure(ctx, module, {op: pairs}, lowering)[shape_of_layer(op, pairs)]
-    read, written = storage_bytes(op.input), storage_bytes(op.output)
-    ways = [written]
-    for claim in found:
-        ways.append(claim.forwards)
-        if claim.backwards is not None:
-            ways.append(claim.backwards + written - read)
-    return min(ways)
 
 
 def all_choices(module: ModuleOp, options: LoopOptions, room: int, far: Far) -> list[Choice]:

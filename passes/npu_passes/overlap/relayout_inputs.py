@@ -43,7 +43,7 @@ from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_state
 from npu_dialect.attributes import PLANNED_AS, SRAM_INPUT, SRAM_OUTPUT
@@ -60,7 +60,8 @@ from npu_passes.buffers.concat_in_place import is_box
 from npu_passes.buffers.input_layouts import write_copy, write_in_place
 from npu_passes.lowering.kernels.constants import is_plain
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
-from npu_passes.overlap.choose_kernels import Far, bytes_without, dies_in
+from npu_passes.overlap.beside import bytes_beside, bytes_without
+from npu_passes.overlap.choose_kernels import dies_in
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.input_plan import SCALAR, VECTORS, Core, Given, Reader
@@ -145,15 +146,6 @@ def stays_close(value: SSAValue, lifetimes: Lifetimes, least: int, beside: Besid
         if beside(op, pixels) - now > least // PART:
             return False
     return True
-
-
-def bytes_beside(far: Far, op: Conv2dOp, type_: MemRefType[Attribute]) -> int:
-    """The bytes that a layer needs beside its input if that has a type, as its loops say."""
-    other = Block(arg_types=[type_]).args[0]
-    layer = op.clone({op.input: other})
-    found = far(layer)
-    layer.drop_all_references()
-    return found
 
 
 def given_by(value: SSAValue, lifetimes: Lifetimes, start: int, least: int) -> Given:

@@ -141,6 +141,17 @@ def whole_rows(rows: Axis) -> Span:
     return Span(0, 1, 1) if rows.outputs == 1 and low < high else interior(rows, None)
 
 
+def cut_rows(rows: Axis) -> int:
+    """The kernel rows that are left in rows of outputs that padding cuts, if as many in each.
+
+    0 if not, or if padding cuts no row.
+    """
+    low, high = rows.interior()
+    cut = {rows.taps(row) for row in range(rows.outputs) if not low <= row < high}
+    lengths = {end - first for first, end in cut}
+    return lengths.pop() if len(lengths) == 1 else 0
+
+
 def divisor(count: int, limit: int) -> int:
     """The largest divisor of `count` that is at most `limit` (1 if there is none)."""
     return max(d for d in range(1, max(1, limit) + 1) if count % d == 0) if count else 1

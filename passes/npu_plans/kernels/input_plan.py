@@ -33,7 +33,7 @@ class Core:
     windows: float
 
 
-SCALAR = Core(copy=3, in_place=6, pointwise=1.5, windows=0.25)
+SCALAR = Core(copy=3, in_place=6, pointwise=0.2, windows=0.25)
 VECTORS = Core(copy=1, in_place=3, pointwise=0.6, windows=0.1)
 
 

@@ -9,6 +9,9 @@ A load of four bytes is unpacked into two words of 16-bit halves, whose elements
 (x0, x2) and (x1, x3). Weights are paired in the same way, (w0, w2) and (w1, w3), so one word of
 weights serves both pixels. The tap without a partner, w4, is multiplied with a single half. No
 element outside the row is loaded.
+
+With a dilation of two, neighbouring taps are two elements apart, so the pairs are (w0, w1) and
+(w2, w3); with any other one above that, no tap has a partner.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from dataclasses import dataclass
 
 QUAD = 4
 """Bytes of a word."""
+HALVES_APART = 2
+"""Elements from that in the bottom half of an unpacked word to that in its top half."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class WeightWord:
 
 @dataclass(frozen=True)
 class Pixel:
-    """What a pixel needs of a row: tap t is multiplied by element `start + t`.
+    """What a pixel needs of a row: tap t is multiplied by element `start + t * dilation`.
 
     That is for taps in `[low, high)`; the other taps lie on padding.
     """
@@ -67,36 +72,41 @@ class Pixel:
     start: int
     low: int
     high: int
+    dilation: int = 1
 
     def element(self, tap: int) -> int | None:
         """The element that a tap is multiplied by; None if the tap lies on padding."""
-        return self.start + tap if self.low <= tap < self.high else None
+        return self.start + tap * self.dilation if self.low <= tap < self.high else None
 
 
-def weight_words(taps: int) -> list[tuple[int, int | None]]:
+def weight_words(taps: int, dilation: int = 1) -> list[tuple[int, int | None]]:
     """The taps in the bottom and top half of each word of weights of a kernel row.
 
-    Two taps of a word are two apart. A tap without a partner gets a word of its own, with None as
-    the top half.
+    The elements of two taps of a word are two apart. A tap without a partner gets a word of its
+    own, with None as the top half.
     """
     pairs: list[tuple[int, int | None]] = []
     taken: set[int] = set()
-    for tap in range(taps - 2):
-        if tap not in taken and tap + 2 not in taken:
-            pairs.append((tap, tap + 2))
-            taken |= {tap, tap + 2}
+    apart, odd = divmod(HALVES_APART, dilation)
+    for tap in range(0 if odd else taps - apart):
+        if tap not in taken and tap + apart not in taken:
+            pairs.append((tap, tap + apart))
+            taken |= {tap, tap + apart}
     rest = [tap for tap in range(taps) if tap not in taken]
     return pairs + [(tap, None) for tap in rest]
 
 
-def plan_row(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord] | None:
+def plan_row(
+    taps: int, pixels: Sequence[Pixel], first: int, last: int, dilation: int = 1
+) -> list[WeightWord] | None:
     """The steps of a kernel row; loads may start at elements `first` to `last`, both included.
 
-    None if an element that is needed lies in no such load.
+    `dilation`: that of the kernel, and of all pixels. None if an element that is needed lies in no
+    such load.
     """
     known: list[Word] = []
     steps: list[WeightWord] = []
-    for index, (low, high) in enumerate(weight_words(taps)):
+    for index, (low, high) in enumerate(weight_words(taps, dilation)):
         products: list[Product] = []
         for number, pixel in enumerate(pixels):
             wanted = pixel.element(low), None if high is None else pixel.element(high)

@@ -21,7 +21,7 @@ def test_all_pixels_are_a_copy() -> None:
 
 
 def test_a_line_is_the_largest_part_that_fits() -> None:
-    tight = replace(PLAIN, room=287)
+    tight = replace(PLAIN, room=287, readers=[WINDOWS])
     assert tight.line(SCALAR) == 18  # 9 lines of 18 bytes are 162; all 36 pixels are no line
     assert replace(tight, spare=161).line(SCALAR) == 12
     assert replace(tight, spare=9 * LEAST).line(SCALAR) == LEAST
@@ -35,8 +35,8 @@ def test_images_of_a_batch_do_not_move_in_place() -> None:
 @pytest.mark.parametrize(
     ("reader", "core", "pays"),
     [
-        (replace(POINTWISE, products=3), SCALAR, True),
-        (replace(POINTWISE, products=2), SCALAR, False),
+        (replace(POINTWISE, products=16), SCALAR, True),
+        (replace(POINTWISE, products=15), SCALAR, False),
         (WINDOWS, SCALAR, True),
         (replace(WINDOWS, products=9), SCALAR, False),
         (replace(WINDOWS, products=18), VECTORS, True),

@@ -46,21 +46,6 @@ func.func @argument(%x : memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>
 
 // -----
 
-// One tap in each row of the model's layout: less than a word for two pixels.
-// CHECK-LABEL: func.func @layout
-// CHECK-NOT: dsp.sml
-// CHECK: memref.get_global @w
-// CHECK-NOT: dsp.sml
-// CHECK: func.return
-"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x4x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<4x4x1x1xi8>, constant}> : () -> ()
-func.func @layout(%x : memref<1x4x6x6xi8, #npu.sram>, %y : memref<1x4x6x6xi8, #npu.sram>) {
-  %w = memref.get_global @w : memref<4x4x1x1xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<1x4x6x6xi8, #npu.sram>, memref<4x4x1x1xi8, #npu.flash>) outs(%y : memref<1x4x6x6xi8, #npu.sram>) zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float
-  func.return
-}
-
-// -----
-
 // A vector shorter than a word.
 // CHECK-LABEL: func.func @short
 // CHECK-NOT: dsp.sml

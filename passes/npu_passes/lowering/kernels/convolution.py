@@ -34,6 +34,7 @@ from npu_passes.lowering.kernels.lanes import LanesOfFilters
 from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.lines import LinesKernel
 from npu_passes.lowering.kernels.planar import PlanarKernel
+from npu_passes.lowering.kernels.pointwise import PointwiseKernel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
 from npu_passes.lowering.kernels.vector_choice import (
     VectorKind,
@@ -179,7 +180,9 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     own = replace(grid, channels=split.channels)
     parts = Parts(own, split, None if folds else op.pool, layer)
     kind = vector_kernel(op, out, options)
-    return scalar_kernel(op, parts) if kind is None else vectors_of(kind, op, parts, options)
+    if kind is not None:
+        return vectors_of(kind, op, parts, options)
+    return scalar_kernel(op, parts) or pointwise_kernel(op, parts, options)
 
 
 def vectors_of(kind: VectorKind, op: Conv2dOp, parts: Parts, options: LoopOptions) -> Make:
@@ -212,6 +215,15 @@ def scalar_kernel(op: Conv2dOp, parts: Parts) -> Make | None:
     if runs is None:
         return None
     return lambda maps: DenseKernel(layer(maps, True), maps.input, read, runs, pool, split)
+
+
+def pointwise_kernel(op: Conv2dOp, parts: Parts, options: LoopOptions) -> Make | None:
+    """What makes the kernel of one tap over channels that lie apart; None if it does not fit."""
+    grid, split, layer = Grid.by_channel(op), parts.split, parts.layer
+    if grid is None or not PointwiseKernel.fits(op, options):
+        return None
+    own = replace(grid, channels=split.channels)
+    return lambda maps: PointwiseKernel(layer(maps, False), maps.input, own, split)
 
 
 def float_kernel(b: LoopBuilder, op: Weighted, out: SSAValue, options: LoopOptions) -> Make | None:

@@ -27,7 +27,7 @@ from npu_passes.lowering.kernels.walk import visit, visit_blocks
 from npu_passes.support.common import tap_range
 from npu_passes.support.integers import widened, without
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels.conv_plan import Ends, choose_ends, interior
+from npu_plans.kernels.conv_plan import Ends, choose_ends, cut_rows, interior
 from npu_plans.kernels.packing import PAIR, QUAD, Format, halves_of, quads_of, words_of
 
 STRAIGHT = 32
@@ -250,12 +250,8 @@ class DepthwiseKernel:
         Rows of outputs that padding cuts share code if as many kernel rows are left in each. So the
         first and the last row of a map do, with a 3x3 kernel and a padding of one.
         """
-        axis = self.rows
-        low, high = axis.interior()
-        cut = {axis.taps(row) for row in range(axis.outputs) if not low <= row < high}
-        lengths = {end - first for first, end in ({self.span} if inside else cut)}
-        most = STRAIGHT // self.columns.kernel
-        return lengths.pop() if len(lengths) == 1 and max(lengths) <= most else 0
+        count = self.span[1] - self.span[0] if inside else cut_rows(self.rows)
+        return count if count <= STRAIGHT // self.columns.kernel else 0
 
     @property
     def words(self) -> SSAValue | None:

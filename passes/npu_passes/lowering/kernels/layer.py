@@ -177,9 +177,21 @@ class Layer:
         takes one exclusive or for all four bytes if it is -128, and nothing if it is 0.
         """
         last = pixel_steps(memref_type(self.out)) is not None
+        return last and self.joins_bytes
+
+    @property
+    def stores_rows(self) -> bool:
+        """Whether four neighbouring outputs of a row are stored together as a word, as above."""
+        type_ = memref_type(self.out)
+        strides = type_.get_strides()
+        beside = type_.get_num_dims() == KERNEL_AXES and strides is not None and strides[3] == 1
+        return beside and self.joins_bytes
+
+    @property
+    def joins_bytes(self) -> bool:
+        """Whether four outputs may be joined to a word; see `stores_words`."""
         plain = self.residual is None and self.folding is None
-        plain = plain and isinstance(self.unit, DualUnit)
-        return last and plain and self.epilogue.fills_byte
+        return plain and isinstance(self.unit, DualUnit) and self.epilogue.fills_byte
 
     def put(
         self,
@@ -220,6 +232,16 @@ class Layer:
             else:
                 value = values[index]
             store(b, value, self.pixels if flat else self.out, at)
+
+    def put_along(self, sums: Sequence[SSAValue], filter: Index, row: Index, column: Index) -> None:
+        """Store the sums of neighbouring pixels of one filter, four of them as a word if it may."""
+        if len(sums) != QUAD or not self.stores_rows:
+            self.put(sums, filter, row, column, [0])
+            return
+        word = self.joined(sums, filter, [0] * QUAD, range(0, 8 * QUAD, 8))
+        sizes = [1, 1, 1, QUAD]
+        view = self.b.window(self.out, (0, filter, row, column), sizes, [3], "outputs")
+        self.b.insert(dsp.StoreWordOp(self.with_zero(word), view, self.b.value(0)))
 
     def each_block(
         self, body: Callable[[Index, int], None], first: Index = 0, filters: int | None = None
@@ -306,7 +328,7 @@ class Layer:
 
         The outputs have one view, so a C compiler needs one pointer for all of them.
         """
-        b, scaling = self.b, self.epilogue.scaling
+        b = self.b
         pixel, line = pixel_steps(memref_type(self.out)) or (0, 0)
         width = shape_of(self.out)[3]
         if line == pixel * width:
@@ -316,9 +338,14 @@ class Layer:
         reach = (len(words) - 1) * pixel + QUAD
         view = b.window(memory, [b.add(place, filter)], [reach], [0], "outputs")
         for index, word in enumerate(words):
-            if scaling is not None and scaling.zero_point:
-                word = b.insert(arith.XOrIOp(word, b.integer(SIGNS)), "word").result
-            b.insert(dsp.StoreWordOp(word, view, b.value(index * pixel)))
+            b.insert(dsp.StoreWordOp(self.with_zero(word), view, b.value(index * pixel)))
+
+    def with_zero(self, word: SSAValue) -> SSAValue:
+        """Four bytes with the zero point of the output added to each."""
+        scaling = self.epilogue.scaling
+        if scaling is None or not scaling.zero_point:
+            return word
+        return self.b.insert(arith.XOrIOp(word, self.b.integer(SIGNS)), "word").result
 
     def place(self, channel: Index, row: Index, column: Index, flat: bool) -> tuple[Index, ...]:
         """The index of an output in the buffer; `flat`: in its view as [pixels, channels]."""

@@ -13,7 +13,7 @@ row of nine elements, and neighbouring pixels are three elements apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -26,11 +26,11 @@ from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.planar_rows import ByteRows, DualRows, RowPlan, Rows, Views
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit
-from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit_lines
+from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit_blocks, visit_lines
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, memref_type
-from npu_plans.kernels.conv_plan import Span, interior
-from npu_plans.kernels.packing import PAIR
+from npu_plans.kernels.conv_plan import Ends, Span, choose_ends, cut_rows, interior
+from npu_plans.kernels.packing import FILTERS, PAIR
 from npu_plans.kernels.row_plan import QUAD, Pixel
 
 LONG = 24
@@ -42,17 +42,17 @@ def row_of(grid: Grid, pool: PoolAttr | None) -> int:
     pixels = PAIR
     if pool is not None:
         pixels = pool.axes(grid.rows.outputs, grid.columns.outputs)[1].reach
-    return (pixels - 1) * grid.columns.stride + grid.columns.kernel
+    return (pixels - 1) * grid.columns.stride + grid.columns.reach
 
 
-def rows_of(layer: Layer, taps: int, step: int) -> Rows:
+def rows_of(layer: Layer, columns: Axis, step: int) -> Rows:
     """The kernel rows for the unit of a layer; `step`: elements from a column to the next."""
     unit = layer.unit
     if isinstance(unit, DualUnit):
         assert step == 1
-        return DualRows(layer.b, unit, taps)
+        return DualRows(layer.b, unit, columns.kernel, columns.dilation)
     assert isinstance(unit, ByteUnit)
-    return ByteRows(layer.b, unit, taps, step)
+    return ByteRows(layer.b, unit, columns.kernel, step)
 
 
 class PlanarKernel:
@@ -80,8 +80,9 @@ class PlanarKernel:
         self.first_filter: Index = 0
         self.b, self.rows, self.columns = layer.b, grid.rows, grid.columns
         self.plane, self.pitch, self.step = plane or 0, line or self.columns.size, step or 1
-        self.form = rows_of(layer, self.columns.kernel, self.step)
-        packed = [self.form.packed(each) for each in np.split(weights, groups.count)]
+        self.form = rows_of(layer, self.columns, self.step)
+        parts = groups.count if self.block > 1 else len(weights)
+        packed = [self.form.packed(each) for each in np.split(weights, parts)]
         self.taps = layer.table("taps", np.concatenate(packed))
         self.patch = layer.vector(map)
 
@@ -95,10 +96,8 @@ class PlanarKernel:
         strides = type_.get_strides()
         if strides is None or any(step is None for step in strides):
             return False
-        if grid.columns.dilation != 1:
-            return False
         if strides[3] != 1:
-            if groups > 1 or not is_channels_last(type_):
+            if groups > 1 or grid.columns.dilation > 1 or not is_channels_last(type_):
                 return False
             grid = grid.lines
         if grid.columns.size < QUAD:
@@ -118,16 +117,30 @@ class PlanarKernel:
         def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
             self.first_channel = self.b.mul(group, self.groups.channels)
             self.first_filter = self.b.mul(group, self.filters)
+            if self.block > 1:
+                self.one_group()
+                return ()
+            self.b.loop(0, self.filters, single, hint="o")
+            return ()
+
+        def single(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            first, self.first_filter = self.first_filter, self.b.add(self.first_filter, filter)
             self.one_group()
+            self.first_filter = first
             return ()
 
         self.b.loop(0, self.groups.count, one, hint="g")
 
     def one_group(self) -> None:
-        """Build the loops of one group."""
+        """Build the loops of one group, or of one of its filters."""
         if self.pool is None:
-            spans = interior(self.rows, None), interior(self.columns, None)
-            visit_lines(self.b, *spans, PAIR, self.line, once=self.layer.unit.form == "narrow")
+            rows, columns = interior(self.rows, None), interior(self.columns, None)
+            ends = Ends((), ()) if columns.whole else choose_ends(columns, self.width, QUAD)
+            if self.width > PAIR and ends is not None:
+                visit_blocks(self.b, rows, columns, self.width, ends, self.line)
+                return
+            once = self.layer.unit.form == "narrow"
+            visit_lines(self.b, rows, columns, PAIR, self.line, once=once)
             return
         axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
         spans = interior(self.rows, axes[0]), interior(self.columns, axes[1])
@@ -139,6 +152,22 @@ class PlanarKernel:
             once=self.layer.unit.form == "narrow",
         )
 
+    @cached_property
+    def block(self) -> int:
+        """The filters that are computed together.
+
+        One at a time takes less than two or three of a channel: it leaves room for more pixels, and
+        four neighbouring outputs are stored as a word. With a stride, pixels share few elements.
+        """
+        few = self.filters == 1 or (self.filters < FILTERS and self.columns.stride == 1)
+        plain = isinstance(self.form, DualRows) and self.layer.unit.form != "narrow"
+        return 1 if few and plain and self.grid.channels == 1 and self.pool is None else FILTERS
+
+    @property
+    def width(self) -> int:
+        """How many neighbouring pixels are computed together: those of a word, or two."""
+        return QUAD if self.block == 1 else PAIR
+
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
         """Compute `width` neighbouring outputs of a row, for all filters."""
 
@@ -146,7 +175,11 @@ class PlanarKernel:
             sums = self.sums(row, inside, column, width, filter, count)
             self.layer.put(sums, filter, row, column, range(count))
 
-        self.layer.each_block(block, self.first_filter, self.filters)
+        if self.block > 1:
+            self.layer.each_block(block, self.first_filter, self.filters)
+            return
+        sums = self.sums(row, inside, column, width, self.first_filter, 1)
+        self.layer.put_along(sums, self.first_filter, row, column)
 
     def window(
         self, axes: tuple[Axis, Axis], span: Span, row: Index, inside: bool, column: Index
@@ -184,10 +217,11 @@ class PlanarKernel:
         if isinstance(column, int):
             starts = [axis.start(column + p) for p in range(width)]
             taps = [axis.taps(column + p) for p in range(width)]
-            return [Pixel(s, *t) for s, t in zip(starts, taps)], 0, axis.size - QUAD
+            found = [Pixel(s, *t, axis.dilation) for s, t in zip(starts, taps)]
+            return found, 0, axis.size - QUAD
         starts = [axis.stride * p for p in range(width)]
-        span = starts[-1] + axis.kernel
-        found = [Pixel(start, 0, axis.kernel) for start in starts]
+        span = starts[-1] + axis.reach
+        found = [Pixel(start, 0, axis.kernel, axis.dilation) for start in starts]
         if span >= QUAD:
             return found, 0, span - QUAD
         # A word may be wider than the pixels; inside the pooling window it cannot leave the row.
@@ -223,7 +257,7 @@ class PlanarKernel:
             weights = b.add(taps, b.mul(number, size))
             return self.views(at, weights, plan, (rows, line, size))
 
-        straight = inside and self.rows.kernel <= self.form.straight
+        straight = self.straight(inside)
         add = partial(
             self.form.row,
             less_zero=not whole,
@@ -235,8 +269,8 @@ class PlanarKernel:
 
         def one_channel(channel: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             if straight:
-                seen = views(channel, 0, self.rows.kernel)  # one pointer for all rows
-                for ky in range(self.rows.kernel):
+                seen = views(channel, bounds[0], straight)  # one pointer for all rows
+                for ky in range(straight):
                     sums = add(seen, ky * line, ky * size, plan, sums)
                 return sums
             return b.loop(
@@ -247,6 +281,16 @@ class PlanarKernel:
         if not any(pixel.low < pixel.high for pixel in pixels):  # nothing but padding
             return starts
         return b.loop(0, self.grid.channels, one_channel, starts, hint="ic", carry="acc")
+
+    def straight(self, inside: bool) -> int:
+        """The number of kernel rows in straight-line code; 0 if there is a loop over them.
+
+        Rows of outputs that padding cuts share code if as many kernel rows are left in each, as in
+        `DepthwiseKernel`; so they do if this computes one filter at a time.
+        """
+        if inside:
+            return self.rows.kernel if self.rows.kernel <= self.form.straight else 0
+        return cut_rows(self.rows) if self.block == 1 else 0
 
     def first_element(self, row: Index, column: Index) -> Index:
         """The element of a channel where an output's window starts; at a known column, its row."""

@@ -19,7 +19,7 @@ from npu_dialect import dsp
 from npu_passes.lowering.kernels.unit import CROWDED, ByteUnit, DualUnit
 from npu_passes.support.integers import widened, without
 from npu_passes.support.loop_builder import LoopBuilder
-from npu_plans.kernels.packing import blocks_of, pairs
+from npu_plans.kernels.packing import PAIR, blocks_of, pairs
 from npu_plans.kernels.row_plan import (
     QUAD,
     Pixel,
@@ -31,15 +31,16 @@ from npu_plans.kernels.row_plan import (
 )
 
 
-def pack_rows(weights: NDArray[np.int8]) -> NDArray[np.int32]:
+def pack_rows(weights: NDArray[np.int8], dilation: int = 1) -> NDArray[np.int32]:
     """Pack weights [filters, channels, rows, taps] as words, one block of filters after the other.
 
-    The words of a block have the order [channels, rows, words, filters].
+    The words of a block have the order [channels, rows, words, filters]. `dilation`: that of the
+    columns.
     """
     zero = np.zeros_like(weights[..., 0])
     words = [
         pairs(weights[..., low], zero if high is None else weights[..., high])
-        for low, high in weight_words(weights.shape[-1])
+        for low, high in weight_words(weights.shape[-1], dilation)
     ]
     return in_blocks(np.stack(words, axis=-1))
 
@@ -128,9 +129,9 @@ class ByteRows(Rows):
 
     def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
         """See `Rows`."""
-        starts = [pixel.start + pixel.low for pixel in pixels if pixel.low < pixel.high]
-        ends = [pixel.start + pixel.high for pixel in pixels if pixel.low < pixel.high]
-        return RowPlan(pixels, (), min(starts, default=0), max(ends, default=0))
+        elements = [pixel.element(tap) for pixel in pixels for tap in range(self.words)]
+        read = [element for element in elements if element is not None]
+        return RowPlan(pixels, (), min(read, default=0), max(read, default=-1) + 1)
 
     def row(
         self,
@@ -169,18 +170,18 @@ class ByteRows(Rows):
 class DualRows(Rows):
     """Two products at a time, by dual multiply-accumulates."""
 
-    def __init__(self, b: LoopBuilder, unit: DualUnit, taps: int) -> None:
-        self.b, self.unit, self.taps = b, unit, taps
+    def __init__(self, b: LoopBuilder, unit: DualUnit, taps: int, dilation: int) -> None:
+        self.b, self.unit, self.taps, self.dilation = b, unit, taps, dilation
         self.straight = 1 if unit.form == "narrow" else STRAIGHT
-        self.words = len(weight_words(taps))
+        self.words = len(weight_words(taps, dilation))
 
     def packed(self, weights: NDArray[np.int8]) -> NDArray[Any]:
         """See `Rows`."""
-        return pack_rows(weights)
+        return pack_rows(weights, self.dilation)
 
     def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
         """See `Rows`."""
-        steps = plan_row(self.taps, pixels, first, last)
+        steps = plan_row(self.taps, pixels, first, last, self.dilation)
         assert steps is not None  # a row has at least one word
         starts = [product.word.start for step in steps for product in step.products]
         return RowPlan(pixels, steps, min(starts, default=0), max(starts, default=-QUAD) + QUAD)
@@ -199,8 +200,9 @@ class DualRows(Rows):
         """See `Rows`."""
         b, unit, found = self.b, self.unit, list(sums)
         count = len(sums) // len(plan.pixels)
-        crowded = len(sums) >= CROWDED
+        crowded = len(sums) >= CROWDED or len(plan.pixels) > PAIR
         values: dict[Word, SSAValue] = {}
+        ahead: dict[int, SSAValue] = {}
         for step in plan.steps:
             used = {product.word for product in step.products}
             if crowded:  # drop what this step does not use: it would take a register
@@ -214,8 +216,7 @@ class DualRows(Rows):
                 b.insert(dsp.KeepOrderOp())
             for low in range(0, count, dsp.PAIR):
                 group = range(low, min(low + dsp.PAIR, count))
-                place_of = weights + step.weight * count + low
-                loaded = unit.loaded(views.taps, place_of, len(group))
+                loaded = self.weights(views.taps, weights, step.weight, group, count, ahead)
                 for f, weight in zip(group, loaded, strict=True):
                     for product in step.products:
                         here = product.pixel * count + f
@@ -225,6 +226,26 @@ class DualRows(Rows):
                 if crowded:
                     b.insert(dsp.KeepOrderOp())
         return found
+
+    def weights(
+        self,
+        taps: SSAValue,
+        first: int,
+        number: int,
+        group: range,
+        count: int,
+        ahead: dict[int, SSAValue],
+    ) -> list[SSAValue]:
+        """Word `number` of a kernel row for a group of the `count` filters of a block.
+
+        Of a filter by itself, the next word is loaded, too, and waits in `ahead`.
+        """
+        if count > 1:
+            return self.unit.loaded(taps, first + number * count + group.start, len(group))
+        if number not in ahead:
+            words = min(dsp.PAIR, self.words - number)
+            ahead.update(enumerate(self.unit.loaded(taps, first + number, words), number))
+        return [ahead[number]]
 
 
 def product_of(

@@ -18,15 +18,16 @@ memory at the start.
 
 So it is done only for inputs that die in a layer or in a loop over rows at the memory peak, and
 that convolutions, pools and loops over rows read. Batches, inputs of one channel or one row, and
-programs that are planned as another type are left alone. So are inputs of integers that only
-depthwise layers read whose kernels go channel by channel: from planes to planes, or on vectors if
-`npu-choose-kernels` says so. An output in planes can follow an input in planes then.
+programs that are planned as another type are left alone. So are inputs that convolutions read whose
+outputs follow planes as closely: with one tap, or where loops go group by group from planes to
+planes. The loops of both are compared as in `npu-overlay-maps`. On vectors, depthwise layers go
+channel by channel if `npu-choose-kernels` says so behind this pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -39,13 +40,14 @@ from npu_dialect.npu.maps import is_buffer_type, map_type, shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_dialect.target import machine_of
 from npu_passes.analysis.peaks import inputs_at_peaks
-from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order, lies_in_planes
+from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.buffers.line_moves import move_lines
+from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
+from npu_passes.overlap.beside import Far, bytes_beside, bytes_without
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.cycles import places_by_rows
-from npu_plans.kernels.line_plan import LinePlan
 from npu_plans.kernels.window_plan import WindowPlan
 
 
@@ -60,12 +62,19 @@ class ReorderInputsPass(RefusingPass):
         if PLANNED_AS.is_on(op):
             return
         machine = machine_of(op)
-        features = machine.features if machine and FLASH.get(op) != "small" else ()
+        vectors = machine is not None and "mve" in machine.features and FLASH.get(op) != "small"
+        far = partial(bytes_without, ctx, op, LowerToLoopsPass())
+
+        def stays_in_planes(user: Operation) -> bool:
+            if not isinstance(user, Conv2dOp):
+                return False
+            return (vectors and goes_by_channel(user)) or follows_planes(user, far)
+
         for value in inputs_at_peaks(op):
             users = [use.operation for use in value.uses]
             if not gains(value) or not all(map(follows, users)):
                 continue
-            if not all(goes_by_channel(user, features) for user in users):
+            if not all(stays_in_planes(user) for user in users):
                 reorder(value)
 
 
@@ -78,18 +87,20 @@ def gains(value: SSAValue) -> bool:
     return len(shape) == 4 and shape[0] == 1 and min(shape[1:3]) > 1 and shape[3] > 0
 
 
-def goes_by_channel(user: Operation, features: Sequence[str]) -> bool:
-    """Whether a user of a buffer is a depthwise layer that computes channel by channel."""
-    if not isinstance(user, Conv2dOp) or map_type(user.input).get_element_type() not in BYTE_TYPES:
+def goes_by_channel(user: Conv2dOp) -> bool:
+    """Whether a depthwise layer computes channel by channel on vectors."""
+    if map_type(user.input).get_element_type() not in BYTE_TYPES or user.pool is not None:
         return False
     rows, columns = user.axes()
-    if user.group_count != shape_of(user.input)[1] or user.pool is not None:
-        return False
-    if "mve" in features:
-        return WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
-    constant = isinstance(user.weight.owner, memref.GetGlobalOp) and lies_in_planes(user.output)
-    pays = LinePlan.fits(rows, columns) and LinePlan.pays(rows, columns)
-    return "dsp" in features and constant and pays
+    depthwise = user.group_count == shape_of(user.input)[1]
+    return depthwise and WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
+
+
+def follows_planes(user: Conv2dOp, far: Far) -> bool:
+    """Whether the output of a layer follows an input in planes as closely as one in rows."""
+    planes = memref_type(user.input)
+    rows = in_order(planes, BY_ROWS)
+    return bytes_beside(far, user, planes) <= bytes_beside(far, user, rows)
 
 
 def follows(user: Operation) -> bool:

@@ -1,0 +1,71 @@
+"""Convolutions that read and write the model's layout: kernels, C and interpreter agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.c_harness import run_c, write_files
+from helpers.emulated import require
+from helpers.kernel_planes import PlanesMaker
+from helpers.kernel_roads import BYTES, DSP, M7, ROADS, SMALL, VECTORS, Road, lowered, placed, same
+from npu_dialect.interpreters import run_function
+from npu_passes.emit.c import emit
+from npu_tools.compiling.check import random_inputs
+from npu_tools.verifying.emulators import Interface, run_on
+
+EXAMPLES = pytest.param(12, id="some")
+MANY = pytest.param(100, id="many", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("examples", [EXAMPLES, MANY])
+def test_loops(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(st.integers(0, 10**6))
+    def each(seed: int) -> None:
+        module = PlanesMaker(Random(seed)).network()
+        module.verify()
+        inputs = random_inputs(module, seed)
+        wanted = list(run_function(module, None, inputs))
+        layers = placed(module)
+        for road in ROADS:
+            same(list(run_function(lowered(layers, road), None, inputs)), wanted, road)
+
+    each()
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("road", [DSP, SMALL, pytest.param(BYTES, marks=pytest.mark.slow)], ids=str)
+def test_host(road: Road, seed: int) -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    module = PlanesMaker(Random(seed)).network(12)
+    inputs = random_inputs(module, seed)
+    wanted = list(run_function(module, None, inputs))
+    shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
+    files = emit(lowered(placed(module), road))
+    same(run_c(files, "f", inputs, shapes, output_types=types), wanted, road)
+
+
+@pytest.mark.parametrize(
+    ("road", "seed"),
+    [
+        (DSP, 3),
+        *(pytest.param(road, 4, marks=pytest.mark.slow) for road in (DSP, M7, BYTES, VECTORS)),
+    ],
+    ids=str,
+)
+def test_machines(road: Road, seed: int, tmp_path: Path) -> None:
+    """The same programs on emulated boards."""
+    machine = require(road.machine)
+    module = PlanesMaker(Random(seed)).network(12)
+    inputs = random_inputs(module, seed)
+    wanted = list(run_function(module, None, inputs))
+    write_files(tmp_path, emit(lowered(placed(module), road)), "f")
+    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
+    case = dict(zip(names, inputs, strict=True))
+    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=("-O2", "-ffp-contract=fast")).runs
+    same(list(run.outputs.values()), wanted, road)
