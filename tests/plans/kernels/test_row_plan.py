@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npu_dialect.windows import Axis
 from npu_plans.kernels.row_plan import (
     QUAD,
     Pixel,
@@ -22,10 +23,10 @@ Meeting = tuple[int, int, int]
 """A pixel, one of its taps, and an element of the input."""
 
 
-def meetings(steps: Sequence[WeightWord], taps: int) -> Counter[Meeting]:
+def meetings(steps: Sequence[WeightWord], taps: int, dilation: int) -> Counter[Meeting]:
     """The taps and elements that the instructions multiply; a half without a tap is zero."""
     found: Counter[Meeting] = Counter()
-    words = weight_words(taps)
+    words = weight_words(taps, dilation)
     for step in steps:
         for product in step.products:
             for half, other in halves(product):
@@ -47,7 +48,7 @@ def halves(product: Product) -> list[tuple[int, int]]:
 def wanted(pixels: Sequence[Pixel]) -> Counter[Meeting]:
     """The meetings that a convolution needs."""
     return Counter(
-        (number, tap, pixel.start + tap)
+        (number, tap, pixel.start + tap * pixel.dilation)
         for number, pixel in enumerate(pixels)
         for tap in range(pixel.low, pixel.high)
     )
@@ -55,20 +56,21 @@ def wanted(pixels: Sequence[Pixel]) -> Counter[Meeting]:
 
 def check(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord]:
     """Plan a row, which must succeed, and check the plan."""
-    steps = plan_row(taps, pixels, first, last)
+    dilation = pixels[0].dilation
+    steps = plan_row(taps, pixels, first, last, dilation)
     assert steps is not None
-    assert meetings(steps, taps) == wanted(pixels)
+    assert meetings(steps, taps, dilation) == wanted(pixels)
     words = [product.word for step in steps for product in step.products]
     assert all(first <= word.start <= last and word.half in (0, 1) for word in words)
     assert [step.weight for step in steps] == sorted({step.weight for step in steps})
     return steps
 
 
-@given(st.integers(1, 11), st.integers(1, 4), st.integers(1, 3))
-def test_pixels_of_the_interior(taps: int, stride: int, count: int) -> None:
+@given(st.integers(1, 11), st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
+def test_pixels_of_the_interior(taps: int, stride: int, count: int, dilation: int) -> None:
     """No load goes beyond the elements that are needed."""
-    pixels = [Pixel(stride * number, 0, taps) for number in range(count)]
-    reach = pixels[-1].start + taps
+    pixels = [Pixel(stride * number, 0, taps, dilation) for number in range(count)]
+    reach = pixels[-1].start + (taps - 1) * dilation + 1
     if reach >= QUAD:
         check(taps, pixels, 0, reach - QUAD)
     else:  # a row with more elements behind, or before
@@ -81,16 +83,23 @@ def test_pixels_of_the_interior(taps: int, stride: int, count: int) -> None:
 def test_pixels_of_the_border(data: st.DataObject) -> None:
     """Taps on padding are left out, and no load leaves the row."""
     taps, size = data.draw(st.integers(1, 11)), data.draw(st.integers(QUAD, 12))
+    dilation = data.draw(st.integers(1, 3))
     pixels: list[Pixel] = []
-    for _ in range(data.draw(st.integers(1, 2))):
-        start = data.draw(st.integers(-taps, size))
-        low, high = max(0, -start), min(taps, size - start)
-        pixels.append(Pixel(start, low, max(low, high)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(-taps * dilation, size))
+        low, high = Axis(size, taps, before=-start, dilation=dilation).taps(0)
+        pixels.append(Pixel(start, low, high, dilation))
     check(taps, pixels, 0, size - QUAD)
 
 
 def test_a_row_shorter_than_a_word_has_no_plan() -> None:
     assert plan_row(3, [Pixel(0, 0, 3)], 0, -1) is None
+
+
+def test_a_dilation_of_two_pairs_neighbouring_taps() -> None:
+    assert weight_words(5, 2) == [(0, 1), (2, 3), (4, None)]
+    assert weight_words(5) == [(0, 2), (1, 3), (4, None)]
+    assert weight_words(3, 3) == [(0, None), (1, None), (2, None)]
 
 
 def test_the_known_row() -> None:

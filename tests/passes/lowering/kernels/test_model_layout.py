@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from helpers.c_harness import run_c, write_files
 from helpers.emulated import require
+from helpers.kernel_chains import ChainMaker
 from helpers.kernel_planes import PlanesMaker
 from helpers.kernel_roads import BYTES, DSP, M7, ROADS, SMALL, VECTORS, Road, lowered, placed, same
 from npu_dialect.interpreters import run_function
+from npu_dialect.npu.maps import map_type
 from npu_passes.emit.c import emit
 from npu_tools.compiling.check import random_inputs
 from npu_tools.verifying.emulators import Interface, run_on
@@ -36,6 +39,55 @@ def test_loops(examples: int) -> None:
             same(list(run_function(lowered(layers, road), None, inputs)), wanted, road)
 
     each()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A convolution: channels, rows and columns of its input, and its parameters."""
+
+    input: tuple[int, int, int]
+    filters: int
+    kernel: int = 3
+    stride: int = 1
+    pad: int = 1
+    dilation: int = 1
+    groups: int = 1
+
+
+CASES = {
+    "one tap": Case((6, 4, 7), 5, 1, pad=0),
+    "one tap, an odd number of channels": Case((5, 3, 4), 4, 1, pad=0),
+    "one tap, many channels": Case((35, 2, 3), 4, 1, pad=0),
+    "one tap, padded": Case((4, 3, 5), 4, 1),
+    "one tap, strided, in groups": Case((6, 4, 5), 4, 1, 2, 0, groups=2),
+    "dilated": Case((3, 8, 12), 5, dilation=2, pad=2),
+    "dilated by three": Case((2, 8, 12), 3, dilation=3, pad=2),
+    "depthwise": Case((3, 6, 13), 3, groups=3),
+    "depthwise, a wide border": Case((2, 9, 9), 2, 5, pad=2, groups=2),
+    "depthwise, two filters": Case((3, 5, 8), 6, groups=3),
+    "depthwise, two filters, strided": Case((3, 7, 9), 6, 3, 2, groups=3),
+    "depthwise, dilated": Case((2, 7, 14), 2, dilation=2, pad=2, groups=2),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases(name: str) -> None:
+    """Each of them with some zero points and element types."""
+    case = CASES[name]
+    for seed in range(4):
+        maker = ChainMaker(Random(seed))
+        x = maker.argument(maker.integer(), (1, *case.input))
+        places = [[each] * 2 for each in (case.kernel, case.stride)]
+        dilations = [case.dilation] * 2
+        layer = maker.convolution(
+            x, case.filters, *places, [case.pad] * 4, dilations, groups=case.groups
+        )
+        module = maker.finished(maker.add(layer, map_type(layer.results[0]).get_element_type()))
+        inputs = random_inputs(module, seed)
+        wanted = list(run_function(module, None, inputs))
+        layers = placed(module)
+        for road in (DSP, BYTES):
+            same(list(run_function(lowered(layers, road), None, inputs)), wanted, road)
 
 
 @pytest.mark.parametrize("seed", range(2))
