@@ -77,10 +77,14 @@ def test_cases(name: str) -> None:
     for seed in range(4):
         maker = ChainMaker(Random(seed))
         x = maker.argument(maker.integer(), (1, *case.input))
-        places = [[each] * 2 for each in (case.kernel, case.stride)]
-        dilations = [case.dilation] * 2
         layer = maker.convolution(
-            x, case.filters, *places, [case.pad] * 4, dilations, groups=case.groups
+            x,
+            case.filters,
+            [case.kernel] * 2,
+            [case.stride] * 2,
+            [case.pad] * 4,
+            [case.dilation] * 2,
+            groups=case.groups,
         )
         module = maker.finished(maker.add(layer, map_type(layer.results[0]).get_element_type()))
         inputs = random_inputs(module, seed)
