@@ -3,18 +3,18 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-attach-target{target=fe310},npu-lower-to-loops' | filecheck %s --check-prefixes=CHECK,BYTES
 
 // One tap: a byte of each of two channels is a word, for two pixels. The third channel has no partner.
+// DSP:         sym_name = "pixels_taps", {{.*}} dense<[65537, 65537, 65537, 65537, 1, 1, 1, 1]>
 // CHECK-LABEL: func.func @pixels
 // DSP:         scf.for %ox = %{{.*}} to %c6 step %c2
 // DSP-COUNT-4:   memref.load %patch
 // DSP:           dsp.pack
 // DSP-NEXT:      %[[PIXEL:.*]] = dsp.pack
 // DSP-NEXT:      dsp.keep_order
-// DSP:           dsp.smlad %{{.*}}, %w, %{{.*}} in_place
-// DSP:           dsp.smlad %[[PIXEL]], %w, %{{.*}} in_place
+// DSP:           dsp.smlad %{{.*}}, %w,
+// DSP:           dsp.smlad %[[PIXEL]], %w,
 // DSP-COUNT-2:   memref.load %patch
 // DSP-NOT:       dsp.pack
 // DSP:           memref.store
-// DSP:         sym_name = "pixels_taps", {{.*}} dense<[65537, 65537, 65537, 65537, 1, 1, 1, 1]>
 // Weights of 16 bits are too long for a short flash.
 // SMALL-NOT:   dsp.pack
 // BYTES-NOT:   dsp.

@@ -31,9 +31,9 @@ builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 6
 // OFFSETS-LABEL: func.func @in_place
 // OFFSETS-SAME: sram.arena = 416 : i64
 builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, features = ["dsp"]}>} {
-  func.func @in_place(%x: memref<1x8x4x8xi8, #npu.sram> {sram.input}, %y: memref<1x5x4x8xi8, #npu.sram> {sram.output}, %w: memref<5x8x1x1xi8, #npu.flash>) {
+  func.func @in_place(%x: memref<1x8x4x8xi8, #npu.sram> {sram.input}, %y: memref<1x5x4x8xi8, #npu.sram> {sram.output}, %w: memref<5x8x3x3xi8, #npu.flash>) {
     %a = sram.alloc : memref<1x5x4x8xi8, #npu.sram>
-    npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, #npu.sram>, memref<5x8x1x1xi8, #npu.flash>) outs(%a : memref<1x5x4x8xi8, #npu.sram>) strides [1, 1] pads [0, 0, 0, 0] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
+    npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, #npu.sram>, memref<5x8x3x3xi8, #npu.flash>) outs(%a : memref<1x5x4x8xi8, #npu.sram>) strides [1, 1] pads [1, 1, 1, 1] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
     %b = sram.alloc : memref<1x8x4x8xi8, #npu.sram>
     "test.op"(%a, %b) : (memref<1x5x4x8xi8, #npu.sram>, memref<1x8x4x8xi8, #npu.sram>) -> ()
     "test.op"(%b, %y) : (memref<1x8x4x8xi8, #npu.sram>, memref<1x5x4x8xi8, #npu.sram>) -> ()
@@ -68,10 +68,10 @@ builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 6
 // CHECK-NOT:   inside
 // CHECK:       npu.conv2d ins(%x_pixels,
 builtin.module attributes {npu.target = #npu.target<"cortex-m4", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, features = ["dsp"]}>} {
-  func.func @beside(%x: memref<1x8x4x8xi8, #npu.sram> {sram.input}, %y: memref<1x12x4x8xi8, #npu.sram> {sram.output}, %w: memref<12x8x1x1xi8, #npu.flash>) {
+  func.func @beside(%x: memref<1x8x4x8xi8, #npu.sram> {sram.input}, %y: memref<1x12x4x8xi8, #npu.sram> {sram.output}, %w: memref<12x8x3x3xi8, #npu.flash>) {
     %a = sram.alloc : memref<1x8x4x8xi8, #npu.sram>
     "test.op"(%a) : (memref<1x8x4x8xi8, #npu.sram>) -> ()
-    npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, #npu.sram>, memref<12x8x1x1xi8, #npu.flash>) outs(%y : memref<1x12x4x8xi8, #npu.sram>) strides [1, 1] pads [0, 0, 0, 0] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
+    npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, #npu.sram>, memref<12x8x3x3xi8, #npu.flash>) outs(%y : memref<1x12x4x8xi8, #npu.sram>) strides [1, 1] pads [1, 1, 1, 1] zero_points [0, 0] then requantize scales [0.1] zero_point 0 mode float
     "test.op"(%a) : (memref<1x8x4x8xi8, #npu.sram>) -> ()
     func.return
   }
