@@ -50,8 +50,8 @@ func.func @depthwise(%x : memref<1x2x8x8xi8, #npu.sram>, %y : memref<1x4x8x8xi8,
 
 // With a dilation of two, neighbouring taps are the halves of a word: (x0, x2) for one pixel, (x1, x3) for the next.
 // CHECK-LABEL: func.func @dilated
-// DSP:         %x = dsp.load_word %patch[%c0]
-// DSP:         dsp.sxtb16 %x rotate 0
+// DSP:         %[[X:.*]] = dsp.load_word %patch
+// DSP-NEXT:    dsp.sxtb16 %[[X]] rotate 0
 // DSP:         dsp.smlad
 // SMALL:       dsp.load_word %patch
 // BYTES-NOT:   dsp.
