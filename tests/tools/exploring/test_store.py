@@ -82,9 +82,9 @@ from npu_tools.exploring.store import Store
 from npu_tools.shared.errors import UserError
 sys.path.insert(0, sys.argv[2])
 store = Store(Path(sys.argv[1]))
-store.add({"key": "d"})
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
+    store.add({"key": "d"})
     store.flush()
 except UserError as error:
     print(error)
