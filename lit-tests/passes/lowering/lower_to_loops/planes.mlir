@@ -7,9 +7,9 @@
 // CHECK-LABEL: func.func @pixels
 // DSP:         scf.for %ox = %{{.*}} to %c6 step %c2
 // DSP-COUNT-4:   memref.load %patch
-// DSP:           dsp.pack
+// DSP:           dsp.keep_order
+// DSP-NEXT:      dsp.pack
 // DSP-NEXT:      %[[PIXEL:.*]] = dsp.pack
-// DSP-NEXT:      dsp.keep_order
 // DSP:           dsp.smlad %{{.*}}, %w,
 // DSP:           dsp.smlad %[[PIXEL]], %w,
 // DSP-COUNT-2:   memref.load %patch
@@ -23,6 +23,23 @@
 func.func @pixels(%x : memref<1x3x6x6xi8, #npu.sram>, %y : memref<1x4x6x6xi8, #npu.sram>) {
   %w = memref.get_global @w : memref<4x3x1x1xi8, #npu.flash>
   npu.conv2d ins(%x, %w : memref<1x3x6x6xi8, #npu.sram>, memref<4x3x1x1xi8, #npu.flash>) outs(%y : memref<1x4x6x6xi8, #npu.sram>) zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// -----
+
+// Without dual multiply-accumulates, 16 channels and more: a byte of two pixels, times a weight of four filters.
+// CHECK-LABEL: func.func @many
+// BYTES:       scf.for %ic = %{{.*}} to %c16 step %c2
+// BYTES-COUNT-2: memref.load %patch
+// BYTES-COUNT-4: memref.load %taps
+// BYTES-COUNT-8: arith.muli %x
+// BYTES-NOT:   dsp.pack
+// CHECK:       func.return
+"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x16x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<4x16x1x1xi8>, constant}> : () -> ()
+func.func @many(%x : memref<1x16x6x6xi8, #npu.sram>, %y : memref<1x4x6x6xi8, #npu.sram>) {
+  %w = memref.get_global @w : memref<4x16x1x1xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x16x6x6xi8, #npu.sram>, memref<4x16x1x1xi8, #npu.flash>) outs(%y : memref<1x4x6x6xi8, #npu.sram>) zero_points [-3, 0] then requantize scales [0.01] zero_point 5 mode float
   func.return
 }
 

@@ -8,18 +8,22 @@ Two neighbouring pixels and four filters make eight sums:
     dsp.smlad (x, y), (w, v), sum                           for each pixel and filter
 
 Four loads and two packs serve 16 products; four filters share nothing else, and load a word of two
-weights each. Padding is left to other kernels, so the zero point is part of the bias.
+weights each. On a core without dual multiply-accumulates the bytes of one channel are multiplied by
+one weight of each filter. Padding is left to other kernels, so the zero point is part of the bias.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
 from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
@@ -35,34 +39,46 @@ from npu_plans.kernels.packing import PAIR, pairs
 
 TURN = 8
 """The most pairs of channels in one iteration of the inner loop."""
+SINGLE_TURN = 2
+"""The most channels in one iteration where each is multiplied by itself."""
+LEAST = 16
+"""The fewest channels that are worth this then: the general loops compute outputs one by one."""
 
 
 class PointwiseKernel:
     """Builds the loops of one convolution; `grid` has the channels of one of its groups."""
 
     def __init__(self, layer: Layer, map: SSAValue, grid: Grid, groups: Groups) -> None:
-        assert isinstance(layer.unit, DualUnit)
         self.layer, self.unit, self.grid, self.groups = layer, layer.unit, grid, groups
         self.b, self.map = layer.b, layer.vector(map)
-        self.pairs = -(-grid.channels // PAIR)
+        dual = isinstance(layer.unit, DualUnit)
+        self.depth, self.turns = (PAIR, TURN) if dual else (1, SINGLE_TURN)
+        self.words = -(-grid.channels // self.depth)
         # GCC keeps sums that a loop carries in place only if they are requantised one by one.
-        self.carries = self.pairs >= PAIR * TURN
+        self.carries = self.words >= 2 * self.turns
         layer.joins_early = not self.carries
         self.filters = len(layer.weights) // groups.count
-        even = np.pad(layer.weights, ((0, 0), (0, grid.channels % PAIR), (0, 0), (0, 0)))
-        words = pairs(even[:, 0::PAIR], even[:, 1::PAIR])
-        parts = [in_blocks(each) for each in np.split(words, groups.count)]
+        parts = [in_blocks(each) for each in np.split(self.packed(), groups.count)]
         self.taps = layer.table("taps", np.concatenate(parts))
+
+    def packed(self) -> NDArray[Any]:
+        """The weights of each filter, as words of two if two are multiplied at once."""
+        if self.depth == 1:
+            return self.layer.weights
+        odd = self.grid.channels % PAIR
+        even = np.pad(self.layer.weights, ((0, 0), (0, odd), (0, 0), (0, 0)))
+        return pairs(even[:, 0::PAIR], even[:, 1::PAIR])
 
     @staticmethod
     def fits(op: Conv2dOp, options: LoopOptions) -> bool:
-        """Whether a convolution has one tap, no padding and no pool, on a core that multiplies two.
+        """Whether a convolution of bytes has one tap, no padding, no pool, and enough channels.
 
-        If flash is short, weights of 16 bits are too long.
+        If flash is short, the code is too long, and so are weights of 16 bits.
         """
         plain = all(axis.kernel == 1 and axis.interior() == (0, axis.outputs) for axis in op.axes())
-        dual = "dsp" in options.features and options.words != "narrow"
-        return plain and dual and op.pool is None and element_of(op.input) in BYTE_TYPES
+        enough = "dsp" in options.features or shape_of(op.weight)[1] >= LEAST
+        enough = enough and options.words != "narrow"
+        return plain and enough and op.pool is None and element_of(op.input) in BYTE_TYPES
 
     def build(self) -> None:
         """Build loops over groups, rows, columns and blocks of filters, from outside to inside."""
@@ -88,56 +104,84 @@ class PointwiseKernel:
 
     def sums(self, at: Index, filter: Index, count: int, width: int) -> Sequence[SSAValue]:
         """Sums of `width` neighbouring pixels for some filters; the first one is element `at`."""
-        b, whole = self.b, self.pairs // TURN * TURN
-        weights = b.mul(filter, self.pairs)
+        b, whole = self.b, self.words // self.turns * self.turns
+        weights = b.mul(filter, self.words)
         starts = self.layer.biases(filter, range(count), folded=True) * width
 
-        def turn(pair: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return self.turn(at, b.add(weights, b.mul(pair, count)), pair, TURN, width, sums)
+        def turn(word: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self.turn(at, weights, word, self.turns, width, sums)
 
-        found = b.loop(0, whole, turn, starts, step=TURN, hint="ic", carry="acc")
-        if whole == self.pairs:
+        found = b.loop(0, whole, turn, starts, step=self.turns, hint="ic", carry="acc")
+        if whole == self.words:
             return found
-        last = b.add(weights, whole * count)
-        return self.turn(at, last, whole, self.pairs - whole, width, found)
+        return self.turn(at, weights, whole, self.words - whole, width, found)
 
     def turn(
         self,
         at: Index,
         weights: Index,
-        pair: Index,
+        word: Index,
         turns: int,
         width: int,
         sums: Sequence[SSAValue],
     ) -> list[SSAValue]:
-        """Add `turns` pairs of channels from number `pair` on; their weights begin at `weights`."""
+        """Add the channels of `turns` words from number `word` on.
+
+        The pixels begin at element `at`, and the weights of the filters at `weights`.
+        """
         b, grid, count = self.b, self.grid, len(sums) // width
-        channels = min(PAIR * turns, grid.channels - pair * PAIR) if isinstance(pair, int) else None
-        channels = PAIR * turns if channels is None else channels
+        left = grid.channels - word * self.depth if isinstance(word, int) else grid.channels
+        channels = min(self.depth * turns, left)
         reach = (channels - 1) * grid.apart + (width - 1) * grid.pitch + 1
-        start = b.add(at, b.mul(pair, PAIR * grid.apart))
+        start = b.add(at, b.mul(word, self.depth * grid.apart))
         patch = b.window(self.map, [start], [reach], [0], "patch")
-        taps = b.window(self.taps, [weights], [turns * count], [0], "taps")
-        found, crowded = list(sums), len(sums) >= CROWDED
-
-        def element(channel: int, pixel: int) -> SSAValue:
-            place = channel * grid.apart + pixel * grid.pitch
-            return widened(b, b.load(patch, [place], "x"), "x")
-
+        first = b.add(weights, b.mul(word, count))
+        taps = b.window(self.taps, [first], [turns * count], [0], "taps")
+        found = list(sums)
         for step in range(turns):
-            low, high = PAIR * step, PAIR * step + 1
-            values = [element(low, pixel) for pixel in range(width)]
-            if high < channels:
-                tops = [element(high, pixel) for pixel in range(width)]
-                packed = (dsp.PackOp(*both) for both in zip(values, tops, strict=True))
-                values = [b.insert(op, "x").result for op in packed]
-            if crowded:
-                b.insert(dsp.KeepOrderOp())
-            words = self.unit.loaded(taps, step * count, count)
-            for place in range(len(found)):
-                value, word = values[place // count], words[place % count]
-                product = dsp.SmladOp(value, word, found[place], in_place=crowded and self.carries)
-                found[place] = b.insert(product, "acc").result
-            if crowded:
-                b.insert(dsp.KeepOrderOp())
+            last = min(self.depth * step + self.depth, channels)
+            every = range(self.depth * step, last)
+            values = [
+                [
+                    widened(b, b.load(patch, [each * grid.apart + pixel * grid.pitch], "x"), "x")
+                    for pixel in range(width)
+                ]
+                for each in every
+            ]
+            self.keep_order(found)
+            found = self.products(values, taps, step * count, found)
+            self.keep_order(found)
+        return found
+
+    def keep_order(self, sums: Sequence[SSAValue]) -> None:
+        """Keep a C compiler from loading ahead if there are many sums."""
+        if len(sums) >= CROWDED:
+            self.b.insert(dsp.KeepOrderOp())
+
+    def products(
+        self,
+        values: Sequence[Sequence[SSAValue]],
+        taps: SSAValue,
+        first: int,
+        sums: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """Add the products of one or two channels of some pixels; `first`: their first weight."""
+        b, count = self.b, len(sums) // len(values[0])
+        if not isinstance(self.unit, DualUnit):
+            weights = [widened(b, b.load(taps, [first + f], "w"), "w") for f in range(count)]
+            (bytes_,) = values
+            return [
+                b.mac(total, bytes_[place // count], weights[place % count])
+                for place, total in enumerate(sums)
+            ]
+        halves = values[0]
+        if len(values) == PAIR:
+            packed = (dsp.PackOp(*both) for both in zip(*values, strict=True))
+            halves = [b.insert(op, "x").result for op in packed]
+        words = self.unit.loaded(taps, first, count)
+        stays = len(sums) >= CROWDED and self.carries
+        found: list[SSAValue] = []
+        for place, total in enumerate(sums):
+            operands = halves[place // count], words[place % count], total
+            found.append(b.insert(dsp.SmladOp(*operands, in_place=stays), "acc").result)
         return found
