@@ -29,7 +29,9 @@ def test_a_line_is_the_largest_part_that_fits() -> None:
 
 
 def test_images_of_a_batch_do_not_move_in_place() -> None:
-    assert replace(PLAIN, images=2, room=0).line(SCALAR) is None
+    tight = replace(PLAIN, room=0, readers=[WINDOWS])
+    assert tight.line(SCALAR) is not None
+    assert replace(tight, images=2).line(SCALAR) is None
 
 
 @pytest.mark.parametrize(
