@@ -115,7 +115,10 @@ def test_what_a_user_sees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_where_nothing_can_be_kept(
     options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command.main([str(saved(tmp_path)), *options, "--keep-constants"]) == 1
+    folder = tmp_path / "out"
+    options = [*options, "--keep-constants", "-o", str(folder)]
+    assert command.main([str(saved(tmp_path)), *options]) == 1
+    assert not folder.exists()
     said = capsys.readouterr().err
     assert f"--keep-constants: {message}" in said
     assert "Traceback" not in said
