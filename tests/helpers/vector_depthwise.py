@@ -7,15 +7,12 @@ from pathlib import Path
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from helpers.c_harness import run_c, write_files
+from helpers import program_runs
 from helpers.depthwise import Shape
-from helpers.emulated import require
 from helpers.kernel_roads import VECTORS, lowered
 from npu_dialect.interpreters import run_function
 from npu_dialect.windows import Axis
-from npu_passes.emit.c import emit
 from npu_tools.compiling.check import random_inputs
-from npu_tools.verifying.emulators import Interface, run_on
 
 
 def axes(shape: Shape) -> tuple[Axis, Axis]:
@@ -38,19 +35,12 @@ def check_host(module: ModuleOp, layers: ModuleOp) -> None:
     """Check the bits of C with sanitizers, in a poisoned arena between fences."""
     inputs = random_inputs(module, 6)
     (wanted,) = run_function(module, None, inputs)
-    files = emit(lowered(layers, VECTORS))
-    found = run_c(files, "f", inputs, [wanted.shape], output_types=[wanted.dtype.name])
-    np.testing.assert_array_equal(found[0], wanted)
+    program_runs.check_host(lowered(layers, VECTORS), inputs, [wanted], VECTORS)
 
 
 def check_core(module: ModuleOp, layers: ModuleOp, level: str, folder: Path) -> None:
     """Check the bits of the instructions on the emulated Cortex-M55."""
-    machine = require(VECTORS.machine)
     inputs = random_inputs(module, 6)
     (wanted,) = run_function(module, None, inputs)
-    write_files(folder, emit(lowered(layers, VECTORS)), "f")
-    names = [each.name for each in Interface.read(folder / "f.h").inputs]
-    case = dict(zip(names, inputs, strict=True))
-    (run,) = run_on(machine, folder / "f.c", [case], flags=[level]).runs
-    (found,) = run.outputs.values()
-    np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)
+    loops = lowered(layers, VECTORS)
+    program_runs.check_board(VECTORS.machine, loops, inputs, [wanted], folder, [level])

@@ -9,21 +9,18 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 
-from helpers.c_harness import run_c, write_files
-from helpers.emulated import require
 from helpers.kernel_chains import ChainMaker
 from helpers.kernel_roads import DSP, lowered, placed, same
 from helpers.kernel_slices import SliceMaker
 from helpers.pipeline import context, run_passes
+from helpers.program_runs import check_board, check_host
 from helpers.quantized.build import Array
 from npu_dialect.interpreters import run_function
 from npu_dialect.walking import walk_kind
 from npu_passes.analysis.constant_reads import constant_reads
 from npu_passes.analysis.loop_work import work_of
-from npu_passes.emit.c import emit
 from npu_passes.lowering.estimate_instructions import costs_for, estimated
 from npu_tools.compiling.check import random_inputs
-from npu_tools.verifying.emulators import Interface, run_on
 
 
 def program(seed: int, kind: type[ChainMaker]) -> tuple[ModuleOp, list[Array], list[Array]]:
@@ -66,18 +63,12 @@ def test_interpreter_and_analyses(kind: type[ChainMaker], seed: int) -> None:
 def test_host(kind: type[ChainMaker], seed: int) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
     loops, inputs, wanted = program(seed, kind)
-    shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
-    same(run_c(emit(outlined(loops)), "f", inputs, shapes, output_types=types), wanted, kind)
+    check_host(outlined(loops), inputs, wanted, kind)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "seed"), [(ChainMaker, 8), (SliceMaker, 15)])
 def test_machine(kind: type[ChainMaker], seed: int, tmp_path: Path) -> None:
     """The same programs on an emulated Cortex-M4."""
-    machine = require(DSP.machine)
     loops, inputs, wanted = program(seed, kind)
-    write_files(tmp_path, emit(outlined(loops)), "f")
-    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
-    case = dict(zip(names, inputs, strict=True))
-    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=("-O2", "-ffp-contract=fast")).runs
-    same(list(run.outputs.values()), wanted, kind)
+    check_board(DSP.machine, outlined(loops), inputs, wanted, tmp_path)

@@ -10,15 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from xdsl.parser import Parser
 
-from helpers.c_harness import write_files
-from helpers.emulated import require
 from helpers.kernel_roads import DSP, SMALL, Road, lowered, placed
 from helpers.pipeline import context
+from helpers.program_runs import check_board
 from npu_dialect.interpreters import run_function
-from npu_passes.emit.c import emit
-from npu_tools.verifying.emulators import Interface, run_on
-
-FLAGS = ("-O2", "-ffp-contract=fast")
 
 ADDITION = """
 func.func @f(%a: tensor<1x4x64x64xi8>, %b: tensor<1x4x64x64xi8>) -> tensor<1x4x64x64xi8> {
@@ -59,9 +54,4 @@ def test_same_bits(text: str, inputs: list[NDArray[Any]], road: Road, tmp_path: 
     """The C gives the bits of the interpreter even if fused multiply-adds are allowed."""
     module = Parser(context(), text).parse_module()
     (wanted,) = run_function(module, None, inputs)
-    write_files(tmp_path, emit(lowered(placed(module), road)), "f")
-    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
-    case = dict(zip(names, inputs, strict=True))
-    (run,) = run_on(require(road.machine), tmp_path / "f.c", [case], flags=FLAGS).runs
-    (found,) = run.outputs.values()
-    np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)
+    check_board(road.machine, lowered(placed(module), road), inputs, [wanted], tmp_path)

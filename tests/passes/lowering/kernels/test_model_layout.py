@@ -9,17 +9,16 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
 
-from helpers.c_harness import run_c, write_files
-from helpers.emulated import require
 from helpers.kernel_chains import ChainMaker
 from helpers.kernel_planes import PlanesMaker
 from helpers.kernel_roads import BYTES, DSP, M7, ROADS, SMALL, VECTORS, Road, lowered, placed, same
+from helpers.program_runs import check_board, check_host
+from helpers.quantized.build import Array
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu.maps import map_type
-from npu_passes.emit.c import emit
 from npu_tools.compiling.check import random_inputs
-from npu_tools.verifying.emulators import Interface, run_on
 
 EXAMPLES = pytest.param(6, id="some")
 MANY = pytest.param(100, id="many", marks=pytest.mark.slow)
@@ -94,6 +93,13 @@ def test_cases(name: str) -> None:
             same(list(run_function(lowered(layers, road), None, inputs)), wanted, road)
 
 
+def program(seed: int) -> tuple[ModuleOp, list[Array], list[Array]]:
+    """Several layers in one function on buffers, with inputs and expected outputs."""
+    module = PlanesMaker(Random(seed)).network(12)
+    inputs = random_inputs(module, seed)
+    return placed(module), inputs, list(run_function(module, None, inputs))
+
+
 @pytest.mark.parametrize(
     ("road", "seed"),
     [
@@ -107,12 +113,8 @@ def test_cases(name: str) -> None:
 )
 def test_host(road: Road, seed: int) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
-    module = PlanesMaker(Random(seed)).network(12)
-    inputs = random_inputs(module, seed)
-    wanted = list(run_function(module, None, inputs))
-    shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
-    files = emit(lowered(placed(module), road))
-    same(run_c(files, "f", inputs, shapes, output_types=types), wanted, road)
+    layers, inputs, wanted = program(seed)
+    check_host(lowered(layers, road), inputs, wanted, road)
 
 
 @pytest.mark.parametrize(
@@ -125,12 +127,5 @@ def test_host(road: Road, seed: int) -> None:
 )
 def test_machines(road: Road, seed: int, tmp_path: Path) -> None:
     """The same programs on emulated boards."""
-    machine = require(road.machine)
-    module = PlanesMaker(Random(seed)).network(12)
-    inputs = random_inputs(module, seed)
-    wanted = list(run_function(module, None, inputs))
-    write_files(tmp_path, emit(lowered(placed(module), road)), "f")
-    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
-    case = dict(zip(names, inputs, strict=True))
-    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=("-O2", "-ffp-contract=fast")).runs
-    same(list(run.outputs.values()), wanted, road)
+    layers, inputs, wanted = program(seed)
+    check_board(road.machine, lowered(layers, road), inputs, wanted, tmp_path)

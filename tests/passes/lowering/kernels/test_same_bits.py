@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, i8, i16
 
-from helpers.c_harness import run_c, write_files
-from helpers.emulated import require
 from helpers.kernel_chains import ChainMaker, LastMaker
 from helpers.kernel_roads import BYTES, DSP, M0, ROADS, SMALL, VECTORS, Road, lowered, placed, same
+from helpers.program_runs import check_board, check_host
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu.quantization import BYTE_TYPES
-from npu_passes.emit.c import emit
 from npu_tools.compiling.check import random_inputs
-from npu_tools.verifying.emulators import Interface, run_on
 
 Arrays = list[NDArray[Any]]
 
@@ -90,9 +87,7 @@ def program(seed: int, mode: str, elements: str = "bytes") -> tuple[ModuleOp, Ar
 def test_host(road: Road, mode: str, elements: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
     layers, inputs, wanted = program(ROADS.index(road), mode, elements)
-    shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
-    files = emit(lowered(layers, road))
-    same(run_c(files, "f", inputs, shapes, output_types=types), wanted, road)
+    check_host(lowered(layers, road), inputs, wanted, road)
 
 
 @pytest.mark.parametrize(
@@ -112,11 +107,5 @@ def test_host(road: Road, mode: str, elements: str) -> None:
 )
 def test_machines(road: Road, mode: str, seed: int, elements: str, tmp_path: Path) -> None:
     """The same programs on emulated boards."""
-    machine = require(road.machine)
     layers, inputs, wanted = program(seed, mode, elements)
-    write_files(tmp_path, emit(lowered(layers, road)), "f")
-    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
-    flags = ("-O2", "-ffp-contract=fast")
-    case = dict(zip(names, inputs, strict=True))
-    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=flags).runs
-    same(list(run.outputs.values()), wanted, road)
+    check_board(road.machine, lowered(layers, road), inputs, wanted, tmp_path)

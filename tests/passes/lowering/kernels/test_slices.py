@@ -10,8 +10,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from helpers.c_harness import run_c, write_files
-from helpers.emulated import require
 from helpers.kernel_roads import (
     BYTES,
     DSP,
@@ -26,11 +24,10 @@ from helpers.kernel_roads import (
     same,
 )
 from helpers.kernel_slices import SliceMaker
+from helpers.program_runs import check_board, check_host
 from helpers.quantized.build import Array
 from npu_dialect.interpreters import run_function
-from npu_passes.emit.c import emit
 from npu_tools.compiling.check import random_inputs
-from npu_tools.verifying.emulators import Interface, run_on
 
 WITHOUT_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
 """An example takes long, and is small enough without shrinking."""
@@ -69,9 +66,7 @@ def program(seed: int, networks: int = 6) -> tuple[ModuleOp, list[Array], list[A
 def test_host(road: Road) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
     layers, inputs, wanted = program(20 + ROADS.index(road))
-    shapes, types = [each.shape for each in wanted], [each.dtype.name for each in wanted]
-    files = emit(lowered(layers, road))
-    same(run_c(files, "f", inputs, shapes, output_types=types), wanted, road)
+    check_host(lowered(layers, road), inputs, wanted, road)
 
 
 @pytest.mark.parametrize(
@@ -88,10 +83,5 @@ def test_host(road: Road) -> None:
 )
 def test_machines(road: Road, seed: int, tmp_path: Path) -> None:
     """The same programs on emulated boards."""
-    machine = require(road.machine)
     layers, inputs, wanted = program(seed)
-    write_files(tmp_path, emit(lowered(layers, road)), "f")
-    names = [each.name for each in Interface.read(tmp_path / "f.h").inputs]
-    case = dict(zip(names, inputs, strict=True))
-    (run,) = run_on(machine, tmp_path / "f.c", [case], flags=("-O2", "-ffp-contract=fast")).runs
-    same(list(run.outputs.values()), wanted, road)
+    check_board(road.machine, lowered(layers, road), inputs, wanted, tmp_path)
