@@ -6,6 +6,7 @@ The loops are those that `npu-lower-to-loops` builds; `npu-overlay-maps` measure
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -20,6 +21,8 @@ from npu_passes.overlap.overlay_maps import shape_of as shape_of_layer
 
 Far: TypeAlias = Callable[[Conv2dOp], int]
 """The bytes that a layer at the peak takes beside its input if its output follows that."""
+Beside: TypeAlias = Callable[[Conv2dOp, MemRefType[Attribute]], int]
+"""The bytes that a layer needs beside its input if that has a type."""
 
 
 def bytes_without(ctx: Context, module: ModuleOp, lowering: LowerToLoopsPass, op: Conv2dOp) -> int:
@@ -33,6 +36,11 @@ def bytes_without(ctx: Context, module: ModuleOp, lowering: LowerToLoopsPass, op
         if claim.backwards is not None:
             ways.append(claim.backwards + written - read)
     return min(ways)
+
+
+def measured(ctx: Context, module: ModuleOp) -> Beside:
+    """What measures layers of a module with an input of another type."""
+    return partial(bytes_beside, partial(bytes_without, ctx, module, LowerToLoopsPass()))
 
 
 def bytes_beside(far: Far, op: Conv2dOp, type_: MemRefType[Attribute]) -> int:

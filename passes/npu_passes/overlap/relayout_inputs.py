@@ -35,15 +35,14 @@ without dual multiply-accumulates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
-from typing import TypeAlias, TypeGuard
+from typing import TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npu_dialect.arguments import argument_attributes, is_state
 from npu_dialect.attributes import PLANNED_AS, SRAM_INPUT, SRAM_OUTPUT
@@ -59,8 +58,7 @@ from npu_passes.buffers.choose_layouts import BY_ROWS, channels_last, gains, in_
 from npu_passes.buffers.concat_in_place import is_box
 from npu_passes.buffers.input_layouts import write_copy, write_in_place
 from npu_passes.lowering.kernels.constants import is_plain
-from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
-from npu_passes.overlap.beside import bytes_beside, bytes_without
+from npu_passes.overlap.beside import Beside, measured
 from npu_passes.overlap.choose_kernels import dies_in
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
@@ -68,9 +66,6 @@ from npu_plans.kernels.input_plan import SCALAR, VECTORS, Core, Given, Reader
 
 PART = 20
 """The part of an arena, one in so many, by which it may grow for a layer at the peak."""
-
-Beside: TypeAlias = Callable[[Conv2dOp, MemRefType[Attribute]], int]
-"""The bytes that a layer needs beside its input if that has a type."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ class RelayoutInputsPass(RefusingPass):
         core = core_of(op)
         if core is None or PLANNED_AS.is_on(op):
             return
-        beside = partial(bytes_beside, partial(bytes_without, ctx, op, LowerToLoopsPass()))
+        beside = measured(ctx, op)
         for function in functions(op):
             for value in list(on_chip_values(function, SramSpace())):
                 if isinstance(value, BlockArgument) and may_change(value):

@@ -27,7 +27,6 @@ channel by channel if `npu-choose-kernels` says so behind this pass.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -43,8 +42,7 @@ from npu_passes.analysis.peaks import inputs_at_peaks
 from npu_passes.buffers.choose_layouts import BY_ROWS, BY_WINDOWS, in_order
 from npu_passes.buffers.concat_in_place import is_box, retype_boxes
 from npu_passes.buffers.line_moves import move_lines
-from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
-from npu_passes.overlap.beside import Far, bytes_beside, bytes_without
+from npu_passes.overlap.beside import Beside, measured
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.kernels.cycles import places_by_rows
@@ -63,12 +61,12 @@ class ReorderInputsPass(RefusingPass):
             return
         machine = machine_of(op)
         vectors = machine is not None and "mve" in machine.features and FLASH.get(op) != "small"
-        far = partial(bytes_without, ctx, op, LowerToLoopsPass())
+        beside = measured(ctx, op)
 
         def stays_in_planes(user: Operation) -> bool:
             if not isinstance(user, Conv2dOp):
                 return False
-            return (vectors and goes_by_channel(user)) or follows_planes(user, far)
+            return (vectors and goes_by_channel(user)) or follows_planes(user, beside)
 
         for value in inputs_at_peaks(op):
             users = [use.operation for use in value.uses]
@@ -96,11 +94,10 @@ def goes_by_channel(user: Conv2dOp) -> bool:
     return depthwise and WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
 
 
-def follows_planes(user: Conv2dOp, far: Far) -> bool:
+def follows_planes(user: Conv2dOp, beside: Beside) -> bool:
     """Whether the output of a layer follows an input in planes as closely as one in rows."""
     planes = memref_type(user.input)
-    rows = in_order(planes, BY_ROWS)
-    return bytes_beside(far, user, planes) <= bytes_beside(far, user, rows)
+    return beside(user, planes) <= beside(user, in_order(planes, BY_ROWS))
 
 
 def follows(user: Operation) -> bool:

@@ -272,6 +272,11 @@ def choose_ends(columns: Span, width: int, filters: int) -> Ends | None:
     return None if best is None else Ends(*best)
 
 
+def ends_of(columns: Span, width: int, filters: int) -> Ends | None:
+    """The same as `choose_ends`, with no blocks at the ends of a row without a border."""
+    return Ends((), ()) if columns.whole else choose_ends(columns, width, filters)
+
+
 def blocks_of(count: int, width: int) -> tuple[int, ...]:
     """Some columns in blocks of at most `width`."""
     whole, rest = divmod(count, width)

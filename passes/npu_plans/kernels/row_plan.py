@@ -96,17 +96,15 @@ def weight_words(taps: int, dilation: int = 1) -> list[tuple[int, int | None]]:
     return pairs + [(tap, None) for tap in rest]
 
 
-def plan_row(
-    taps: int, pixels: Sequence[Pixel], first: int, last: int, dilation: int = 1
-) -> list[WeightWord] | None:
+def plan_row(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord] | None:
     """The steps of a kernel row; loads may start at elements `first` to `last`, both included.
 
-    `dilation`: that of the kernel, and of all pixels. None if an element that is needed lies in no
-    such load.
+    All pixels have the dilation of the kernel. None if an element that is needed lies in no such
+    load.
     """
     known: list[Word] = []
     steps: list[WeightWord] = []
-    for index, (low, high) in enumerate(weight_words(taps, dilation)):
+    for index, (low, high) in enumerate(weight_words(taps, pixels[0].dilation)):
         products: list[Product] = []
         for number, pixel in enumerate(pixels):
             wanted = pixel.element(low), None if high is None else pixel.element(high)

@@ -56,10 +56,9 @@ def wanted(pixels: Sequence[Pixel]) -> Counter[Meeting]:
 
 def check(taps: int, pixels: Sequence[Pixel], first: int, last: int) -> list[WeightWord]:
     """Plan a row, which must succeed, and check the plan."""
-    dilation = pixels[0].dilation
-    steps = plan_row(taps, pixels, first, last, dilation)
+    steps = plan_row(taps, pixels, first, last)
     assert steps is not None
-    assert meetings(steps, taps, dilation) == wanted(pixels)
+    assert meetings(steps, taps, pixels[0].dilation) == wanted(pixels)
     words = [product.word for step in steps for product in step.products]
     assert all(first <= word.start <= last and word.half in (0, 1) for word in words)
     assert [step.weight for step in steps] == sorted({step.weight for step in steps})

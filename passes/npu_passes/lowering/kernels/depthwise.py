@@ -27,7 +27,7 @@ from npu_passes.lowering.kernels.walk import visit, visit_blocks
 from npu_passes.support.common import tap_range
 from npu_passes.support.integers import widened, without
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels.conv_plan import Ends, choose_ends, cut_rows, interior
+from npu_plans.kernels.conv_plan import cut_rows, ends_of, interior
 from npu_plans.kernels.packing import PAIR, QUAD, Format, halves_of, quads_of, words_of
 
 STRAIGHT = 32
@@ -120,7 +120,7 @@ class DepthwiseKernel:
     def build(self) -> None:
         """Build loops over the outputs, and inside them over channels, four at a time."""
         rows, columns = self.interior_rows, interior(self.columns, None)
-        ends = Ends((), ()) if columns.whole else choose_ends(columns, self.width, QUAD)
+        ends = ends_of(columns, self.width, QUAD)
         if ends is not None and self.layer.unit.form != "narrow":
             visit_blocks(self.b, rows, columns, self.width, ends, self.line)
             return

@@ -5,6 +5,9 @@ four filters make eight sums. Border columns have code of their own, which leave
 padding. For border rows, the bounds of the loop leave out kernel rows on padding. The zero point is
 subtracted from each byte if padding can cut the window, and is folded into the bias otherwise.
 
+Up to three filters of a depthwise layer are computed one after the other, for four neighbouring
+pixels, whose outputs are a word.
+
 An image may have its channels last. Single bytes are then read in steps. Words hold all channels,
 so the image is read as one of a single channel: a kernel row of three taps over three channels is a
 row of nine elements, and neighbouring pixels are three elements apart.
@@ -29,7 +32,7 @@ from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit
 from npu_passes.lowering.kernels.walk import MOST_COLUMNS, border_columns, visit_blocks, visit_lines
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, memref_type
-from npu_plans.kernels.conv_plan import Ends, Span, choose_ends, cut_rows, interior
+from npu_plans.kernels.conv_plan import Span, cut_rows, ends_of, interior
 from npu_plans.kernels.packing import FILTERS, PAIR
 from npu_plans.kernels.row_plan import QUAD, Pixel
 
@@ -116,17 +119,16 @@ class PlanarKernel:
 
         def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
             self.first_channel = self.b.mul(group, self.groups.channels)
-            self.first_filter = self.b.mul(group, self.filters)
-            if self.block > 1:
+            first = self.b.mul(group, self.filters)
+
+            def some(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                self.first_filter = self.b.add(first, filter)
                 self.one_group()
                 return ()
-            self.b.loop(0, self.filters, single, hint="o")
-            return ()
 
-        def single(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            first, self.first_filter = self.first_filter, self.b.add(self.first_filter, filter)
-            self.one_group()
-            self.first_filter = first
+            if self.block > 1:
+                return some(0, ())
+            self.b.loop(0, self.filters, some, hint="o")
             return ()
 
         self.b.loop(0, self.groups.count, one, hint="g")
@@ -135,9 +137,8 @@ class PlanarKernel:
         """Build the loops of one group, or of one of its filters."""
         if self.pool is None:
             rows, columns = interior(self.rows, None), interior(self.columns, None)
-            ends = Ends((), ()) if columns.whole else choose_ends(columns, self.width, QUAD)
-            if self.width > PAIR and ends is not None:
-                visit_blocks(self.b, rows, columns, self.width, ends, self.line)
+            if self.block == 1 and (ends := ends_of(columns, QUAD, QUAD)) is not None:
+                visit_blocks(self.b, rows, columns, QUAD, ends, self.line)
                 return
             once = self.layer.unit.form == "narrow"
             visit_lines(self.b, rows, columns, PAIR, self.line, once=once)
@@ -162,11 +163,6 @@ class PlanarKernel:
         few = self.filters == 1 or (self.filters < FILTERS and self.columns.stride == 1)
         plain = isinstance(self.form, DualRows) and self.layer.unit.form != "narrow"
         return 1 if few and plain and self.grid.channels == 1 and self.pool is None else FILTERS
-
-    @property
-    def width(self) -> int:
-        """How many neighbouring pixels are computed together: those of a word, or two."""
-        return QUAD if self.block == 1 else PAIR
 
     def line(self, row: Index, inside: bool, column: Index, width: int) -> None:
         """Compute `width` neighbouring outputs of a row, for all filters."""

@@ -181,7 +181,7 @@ class DualRows(Rows):
 
     def plan(self, pixels: Sequence[Pixel], first: int, last: int) -> RowPlan:
         """See `Rows`."""
-        steps = plan_row(self.taps, pixels, first, last, self.dilation)
+        steps = plan_row(self.taps, pixels, first, last)
         assert steps is not None  # a row has at least one word
         starts = [product.word.start for step in steps for product in step.products]
         return RowPlan(pixels, steps, min(starts, default=0), max(starts, default=-QUAD) + QUAD)
