@@ -29,9 +29,9 @@ def pools_by_row(draw: st.DrawFn) -> LayerMaker:
 
 @st.composite
 def skips(draw: st.DrawFn, network: Network, known: list[SSAValue]) -> LayerMaker:
-    """The sum of the last map and an earlier one, perhaps behind a 1x1 convolution of that."""
+    """The sum of the last map and an earlier one or itself, perhaps behind a 1x1 convolution."""
     shape = shape_of(network.value)
-    same = [each for each in known if each is not network.value and shape_of(each)[2:] == shape[2:]]
+    same = [each for each in known if shape_of(each)[2:] == shape[2:]]
     if not same:
         return lambda x, out: ReluOp(x, out)
     other = draw(st.sampled_from(same))

@@ -223,8 +223,8 @@ class RegionExpansion(RegionRows):
             if map_ in self.rings or map_ is self.result:
                 found.append(group)
             else:
-                (use,) = map_.uses
-                waiting[use.operation] = group
+                (reader,) = dict.fromkeys(use.operation for use in map_.uses)
+                waiting[reader] = group
         return found
 
     @property

@@ -15,10 +15,13 @@ With one activation, the map is no longer needed behind it: the activation runs 
 part of the layer in front.
 
 Layers are alike if they are of the same kind and have the same operands and attributes; names do
-not count. They are merged if no other layer reads their operands, and if the result is no larger
-than these. So at no time more bytes are alive than before. Constants do not count, as they are
-there anyway. The pass acts on all ops without side effects and regions, also on those of other
-dialects.
+not count. They are merged in two cases, in which at no time more bytes are alive than before:
+
+- No other layer reads their operands, and the result is no larger than these. Constants do not
+  count, as they are there anyway.
+- One layer is the only reader of all of them, such as the sum of a map's average pool and itself.
+
+The pass acts on all ops without side effects and regions, also on those of other dialects.
 """
 
 from __future__ import annotations
@@ -56,9 +59,12 @@ def static_bytes(values: Sequence[SSAValue]) -> int | None:
 
 
 def is_mergeable(op: Operation) -> bool:
+    """Whether an op can stand for others that compute the same."""
+    return not op.regions and bool(op.results) and is_side_effect_free(op) and bool(read_maps(op))
+
+
+def is_no_larger(op: Operation) -> bool:
     """Whether an op computes maps that are no larger than those that it reads."""
-    if op.regions or not op.results or not is_side_effect_free(op):
-        return False
     read, made = static_bytes(read_maps(op)), static_bytes(op.results)
     return read is not None and made is not None and 0 < made <= read
 
@@ -81,7 +87,10 @@ def alike(op: Operation) -> list[Operation]:
     users = users_of(*maps)
     same = [each for each in users if can_be_replaced(each, op)]
     only = len(same) == len(users) - 1 and all(users_of(each) == users for each in maps)
-    return same if only else []
+    if only and is_no_larger(op):
+        return same
+    reader = users_of(*op.results)
+    return [each for each in same if len(reader) == 1 and users_of(*each.results) == reader]
 
 
 def can_be_replaced(op: Operation, first: Operation) -> bool:

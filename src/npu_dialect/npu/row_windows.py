@@ -107,7 +107,7 @@ def row_window(
     if value is None:
         windows = (row_window(layer, each, skips=skips) for each in layer.maps)
         return next((window for window in windows if window is not None), None)
-    if layer.inputs.count(value) != 1 or value not in layer.maps:
+    if value not in layer.maps or (layer.inputs.count(value) > 1 and not layer.ELEMENTWISE):
         return None
     if isinstance(layer, Conv2dOp | PoolOp):
         if len(layer.maps) != 1 or len(shape_of(value)) != 4:

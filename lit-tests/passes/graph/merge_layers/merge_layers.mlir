@@ -29,15 +29,29 @@ func.func @chains(%x : tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32> {
   func.return %s : tensor<1x2x2x2xf32>
 }
 
-// Two pools can run row by row in front of the addition, and the map stays anyway.
+// One layer reads both pools, so one of them is alive in their place, also if the map stays.
 // CHECK-LABEL: func.func @same_reader
-// CHECK-COUNT-2: npu.max_pool2d
+// CHECK:         %p = npu.max_pool2d %x
+// CHECK-NEXT:    %s = npu.add %p, %p
+// CHECK-NOT:     npu.max_pool2d
 func.func @same_reader(%x : tensor<1x2x4x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x4x4xf32>) {
   %p = npu.max_pool2d %x kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32>
   %q = npu.max_pool2d %x kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32>
   %s = npu.add %p, %q : (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
   %r = npu.clamp %x low 0.0 high 1.0 : tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
   func.return %s, %r : tensor<1x2x2x2xf32>, tensor<1x2x4x4xf32>
+}
+
+// Another layer reads one of the two as well, so it may have to be kept longer than now.
+// CHECK-LABEL: func.func @one_more_reader
+// CHECK-COUNT-2: npu.max_pool2d
+func.func @one_more_reader(%x : tensor<1x2x4x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x4x4xf32>) {
+  %p = npu.max_pool2d %x kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32>
+  %q = npu.max_pool2d %x kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32>
+  %s = npu.add %p, %q : (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %t = npu.relu %q : tensor<1x2x2x2xf32> -> tensor<1x2x2x2xf32>
+  %r = npu.clamp %x low 0.0 high 1.0 : tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
+  func.return %s, %t, %r : tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x4x4xf32>
 }
 
 // Another layer reads the map, so it would live beside the result.

@@ -73,3 +73,16 @@ func.func @overlap(%x : tensor<1x1x9x9xf32>, %w : tensor<2x1x1x1xf32>) -> tensor
   %1 = npu.relu %0 : tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
   func.return %1 : tensor<1x2x4x4xf32>
 }
+
+// A layer may read a map twice, and its row lies where the map's does.
+// CHECK-LABEL: func.func @doubled
+// CHECK:      npu.rows of %x
+// CHECK-NEXT:   npu.max_pool2d {{.*}} {npu.row_time = array<i64: 1, 0>, npu.ring = 0 : i64}
+// CHECK-NEXT:   [[SUM:%.*]] = npu.add [[P:%.*]], [[P]] {npu.row_time = array<i64: 1, 0>, npu.ring = 2 : i64}
+// CHECK-NEXT:   npu.max_pool2d [[SUM]]
+func.func @doubled(%x : tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32> {
+  %0 = npu.max_pool2d %x kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : tensor<1x2x8x8xf32> -> tensor<1x2x8x8xf32>
+  %1 = npu.add %0, %0 : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %2 = npu.max_pool2d %1 kernel [2, 2] strides [2, 2] : tensor<1x2x8x8xf32> -> tensor<1x2x4x4xf32>
+  func.return %2 : tensor<1x2x4x4xf32>
+}
