@@ -115,7 +115,8 @@ def off_chip(
         "npu-bufferize",
         "npu-concat-in-place",
         moves,
-        "npu-spill-maps",
+        # A copy on chip would be stored as a whole, with its zero blocks.
+        "npu-spill-maps" if blocks else "npu-spill-maps,npu-keep-maps",
         "npu-keep-parts",
         f"npu-tile-loops{tile}",
         blocks,

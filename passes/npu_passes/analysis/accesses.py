@@ -13,7 +13,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
-from npu_dialect.computing import computation_of
+from npu_dialect.computing import computation_of, is_computed_on_buffers
 from npu_dialect.dma import ReadsOp, StartOp, WritesOp
 from npu_passes.analysis.views import is_buffer, is_view, key_of, root_of, uses_of, viewed_by
 
@@ -65,6 +65,14 @@ def accesses(top: Operation) -> Iterator[Access]:
                 yield from by_effects(op)
             case _:
                 pass
+
+
+def is_known(op: Operation) -> bool:
+    """Whether it is known what an op, and the ops inside it, read and write.
+
+    If not, `accesses` tells what they may do to their operands, but not to other buffers.
+    """
+    return is_computed_on_buffers(op) or get_effects(op) is not None
 
 
 def by_effects(op: Operation) -> Iterator[Access]:

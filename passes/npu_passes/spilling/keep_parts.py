@@ -24,7 +24,6 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import get_effects
 
 from npu_dialect.attributes import LAYER
 from npu_dialect.computing import is_computed_on_buffers
@@ -33,7 +32,7 @@ from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.maps import bytes_of
 from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
-from npu_passes.analysis.accesses import accesses
+from npu_passes.analysis.accesses import accesses, is_known
 from npu_passes.analysis.lifetimes import lifetimes_of
 from npu_passes.analysis.on_chip import functions, in_space
 from npu_passes.analysis.views import key_of
@@ -85,11 +84,6 @@ def between(users: Sequence[Operation]) -> Iterator[Operation]:
     while op is not None:
         yield op
         op = None if op is users[-1] else op.next_op
-
-
-def is_known(op: Operation) -> bool:
-    """Whether it is known what an op touches."""
-    return is_computed_on_buffers(op) or get_effects(op) is not None
 
 
 def has_room(

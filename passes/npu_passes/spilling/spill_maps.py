@@ -22,19 +22,18 @@ writers leaves if one of them does not forward it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from npu_dialect import dram
 from npu_dialect.attributes import LAYER, SPILLED, VALUE
-from npu_dialect.computing import parameters_of
 from npu_dialect.machine import Machine
 from npu_dialect.module_attributes import FORWARD
 from npu_dialect.npu.attributes import SramSpace
@@ -44,11 +43,10 @@ from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.views import uses_of
 from npu_passes.placing.assign_sram_offsets import name_of
 from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
-from npu_passes.spilling.reader import Needs, Reader, Reading, writes
-from npu_passes.spilling.tile_bytes import least_bytes, roomy_bytes
+from npu_passes.spilling.reader import Reader, Reading, writes
+from npu_passes.spilling.tile_bytes import least_bytes, mixed, needs_of, roomy_bytes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import DoesNotFit, Refusal, RefusingPass
-from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_plans.arena.problem import PlanError
 from npu_plans.spills.decide import decide
 from npu_plans.spills.problem import Misfit
@@ -153,29 +151,6 @@ def plan_spills(
         reading.problem.cost(spilled),
         tuple(name for index in movable for name in values(reading.alloc(index))),
     )
-
-
-def needs_of(
-    size: Callable[[Operation, AbstractSet[SSAValue], Machine], int], machine: Machine
-) -> Needs:
-    """The tile bytes of an op on a machine, as `Reader.read` wants them; found once a shape."""
-    found = Remembered[int]()
-    return lambda op, off_chip: found.of(
-        shape_of_layer(op, off_chip), lambda: size(op, off_chip, machine)
-    )
-
-
-def mixed(roomy: Needs, smallest: Needs) -> Needs:
-    """The smallest tile bytes of ops whose maps are all on chip, and roomy ones for all others.
-
-    The former fetch each parameter once, with any tiles. So fewer maps may have to leave.
-    """
-
-    def needs(op: Operation, off_chip: AbstractSet[SSAValue]) -> int:
-        maps = set(op.operands).difference(parameters_of(op))
-        return (smallest if off_chip.isdisjoint(maps) else roomy)(op, off_chip)
-
-    return needs
 
 
 def fits(reading: Reading, machine: Machine) -> bool:

@@ -6,6 +6,7 @@ With `least_bytes`, a layer moves its maps element by element and loads its weig
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from xdsl.ir import Operation, SSAValue
@@ -13,6 +14,8 @@ from xdsl.ir import Operation, SSAValue
 from npu_dialect.computing import parameters_of
 from npu_dialect.machine import Machine
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_passes.spilling.reader import Needs
+from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_passes.tiling.staging import least_bytes
 
 SHARE = 16
@@ -42,4 +45,27 @@ def roomy_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine
     return max(total, least_bytes(op, off_chip, machine))
 
 
-__all__ = ["least_bytes", "roomy_bytes"]
+def needs_of(
+    size: Callable[[Operation, AbstractSet[SSAValue], Machine], int], machine: Machine
+) -> Needs:
+    """The tile bytes of an op on a machine, as `Reader.read` wants them; found once a shape."""
+    found = Remembered[int]()
+    return lambda op, off_chip: found.of(
+        shape_of_layer(op, off_chip), lambda: size(op, off_chip, machine)
+    )
+
+
+def mixed(roomy: Needs, smallest: Needs) -> Needs:
+    """The smallest tile bytes of ops whose maps are all on chip, and roomy ones for all others.
+
+    The former fetch each parameter once, with any tiles. So fewer maps may have to leave.
+    """
+
+    def needs(op: Operation, off_chip: AbstractSet[SSAValue]) -> int:
+        maps = set(op.operands).difference(parameters_of(op))
+        return (smallest if off_chip.isdisjoint(maps) else roomy)(op, off_chip)
+
+    return needs
+
+
+__all__ = ["least_bytes", "mixed", "needs_of", "roomy_bytes"]

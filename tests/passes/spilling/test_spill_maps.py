@@ -6,37 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.concatenations import networks
-from helpers.pipeline import context, parse, run_passes
+from helpers.pipeline import context, run_passes
+from helpers.spilled import BUFFERS, spilled_bytes, with_machine
 from npu_dialect import dram
-from npu_dialect.attributes import SPILLED, TARGET
 from npu_dialect.interpreters import run_function
-from npu_dialect.machine import Machine
-from npu_dialect.target import TargetAttr
 from npu_tools.compiling.remarks import remarks
-
-BUFFERS = "npu-bufferize,npu-concat-in-place"
-
-
-def with_machine(ctx: Context, text: str, sram_bytes: int) -> ModuleOp:
-    """A module for a machine with DMA and maps in patches."""
-    module = parse(ctx, text)
-    machine = Machine(
-        "small", sram_bytes, 0, row_multiple=4, column_multiple=4, kernel_group=2, dma_channels=4
-    )
-    TARGET.set(module, TargetAttr.of(machine))
-    return module
-
-
-def spilled_bytes(module: ModuleOp) -> int:
-    """The sum of `npu.spilled_bytes` over the functions of a module."""
-    said = map(SPILLED.get, module.walk())
-    return sum(each for each in said if each is not None)
-
 
 def count(module: ModuleOp) -> int:
     """The number of maps off the chip."""
