@@ -49,15 +49,37 @@ func.func @many(%x : memref<1x16x6x6xi8, #npu.sram>, %y : memref<1x4x6x6xi8, #np
 // CHECK-LABEL: func.func @depthwise
 // DSP:         scf.for %g = %{{.*}} to %c2 step
 // DSP-NEXT:      %{{.*}} = arith.muli
-// DSP-NEXT:      scf.for %o = %{{.*}} to %c2 step
+// DSP-NEXT:      scf.for %o = %{{.*}} to %c3 step
 // DSP:             scf.for %oy
 // DSP:               dsp.load_pair %taps
 // DSP:               dsp.store_word %{{.*}}, %outputs
 // SMALL-NOT:   dsp.store_word
 // BYTES-NOT:   dsp.
 // CHECK:       func.return
+"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<6x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<6x1x3x3xi8>, constant}> : () -> ()
+func.func @depthwise(%x : memref<1x2x8x8xi8, #npu.sram>, %y : memref<1x6x8x8xi8, #npu.sram>) {
+  %w = memref.get_global @w : memref<6x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x2x8x8xi8, #npu.sram>, memref<6x1x3x3xi8, #npu.flash>) outs(%y : memref<1x6x8x8xi8, #npu.sram>) pads [1, 1, 1, 1] groups 2 zero_points [-3, 0] then requantize scales [0.01] zero_point -128 mode float
+  func.return
+}
+
+// -----
+
+// Two filters of a channel share pairs of neighbouring elements. On padding these are the zero point.
+// CHECK-LABEL: func.func @shared
+// DSP:         scf.for %c = %{{.*}} to %c2 step
+// DSP-NEXT:      scf.for %oy
+// DSP:             %[[X:.*]] = dsp.pack %cst, %{{.*}} halves bb
+// DSP:             %[[W:.*]], %[[V:.*]] = dsp.load_pair %taps
+// DSP-NEXT:        dsp.smlad %[[X]], %[[W]], %{{.*}}
+// DSP:             dsp.smlad %[[X]], %[[V]], %{{.*}}
+// DSP:             dsp.store_word %{{.*}}, %outputs
+// DSP-NOT:         scf.for %o =
+// SMALL-NOT:   dsp.pack
+// BYTES-NOT:   dsp.
+// CHECK:       func.return
 "memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<4x1x3x3xi8>, constant}> : () -> ()
-func.func @depthwise(%x : memref<1x2x8x8xi8, #npu.sram>, %y : memref<1x4x8x8xi8, #npu.sram>) {
+func.func @shared(%x : memref<1x2x8x8xi8, #npu.sram>, %y : memref<1x4x8x8xi8, #npu.sram>) {
   %w = memref.get_global @w : memref<4x1x3x3xi8, #npu.flash>
   npu.conv2d ins(%x, %w : memref<1x2x8x8xi8, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x8x8xi8, #npu.sram>) pads [1, 1, 1, 1] groups 2 zero_points [-3, 0] then requantize scales [0.01] zero_point -128 mode float
   func.return

@@ -35,6 +35,7 @@ from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.lines import LinesKernel
 from npu_passes.lowering.kernels.planar import PlanarKernel
 from npu_passes.lowering.kernels.pointwise import PointwiseKernel
+from npu_passes.lowering.kernels.shared_pairs import SharedPairsKernel
 from npu_passes.lowering.kernels.unit import ByteUnit, DualUnit, HalfUnit, Unit
 from npu_passes.lowering.kernels.vector_choice import (
     VectorKind,
@@ -54,6 +55,7 @@ from npu_passes.lowering.kernels.working_memory import (
     can_have_lines,
     can_multiply_lines,
     has_windows,
+    shared_pairs,
 )
 from npu_passes.lowering.lower_conv import lower_conv2d
 from npu_passes.lowering.lower_dense import lower_fully_connected
@@ -182,7 +184,8 @@ def kernel_of(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions)
     kind = vector_kernel(op, out, options)
     if kind is not None:
         return vectors_of(kind, op, parts, options)
-    return scalar_kernel(op, parts) or pointwise_kernel(op, parts, options)
+    shared = shared_kernel(op, parts, options)
+    return shared or scalar_kernel(op, parts) or pointwise_kernel(op, parts, options)
 
 
 def vectors_of(kind: VectorKind, op: Conv2dOp, parts: Parts, options: LoopOptions) -> Make:
@@ -215,6 +218,18 @@ def scalar_kernel(op: Conv2dOp, parts: Parts) -> Make | None:
     if runs is None:
         return None
     return lambda maps: DenseKernel(layer(maps, True), maps.input, read, runs, pool, split)
+
+
+def shared_kernel(op: Conv2dOp, parts: Parts, options: LoopOptions) -> Make | None:
+    """What makes the kernel of filters that share a channel; None if it does not fit."""
+    grid, row, layer = Grid.by_channel(op), shared_pairs(op, options), parts.layer
+    if grid is None or row is None:
+        return None
+
+    def make(maps: Maps) -> Kernel:
+        return SharedPairsKernel(layer(maps, False), maps.input, grid, row)
+
+    return make
 
 
 def pointwise_kernel(op: Conv2dOp, parts: Parts, options: LoopOptions) -> Make | None:

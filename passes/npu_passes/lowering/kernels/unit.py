@@ -220,14 +220,18 @@ class DualUnit(Unit):
         """Every second byte of a word, from byte `half` on, as two 16-bit halves of a word."""
         b, rotate = self.b, 8 * half
         if less_zero and self.zero_point:
-            low = -self.zero_point & 0xFFFF
-            both = low << 16 | low
-            start = b.integer(both - (1 << 32) if both >> 31 else both)
+            start = self.both(-self.zero_point)
             kind = dsp.Uxtab16Op if self.unsigned else dsp.Sxtab16Op
             first = partial(kind, start, word, rotate)
             return b.quickly(kind, (start, word), i32, first, rotate, "x")
         extend = dsp.Uxtb16Op if self.unsigned else dsp.Sxtb16Op
         return b.quickly(extend, (word,), i32, partial(extend, word, rotate), rotate, "x")
+
+    def both(self, number: int) -> SSAValue:
+        """A word whose halves are a number."""
+        low = number & 0xFFFF
+        word = low << 16 | low
+        return self.b.integer(word - (1 << 32) if word >> 31 else word)
 
     def weights(
         self,

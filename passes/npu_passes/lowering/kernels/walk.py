@@ -120,24 +120,47 @@ def visit_blocks(
     those of the interior that are left behind its whole blocks. The code of a row is built twice if
     padding cuts some rows, as in `visit_lines`.
     """
-    low, high = ends.middle(columns)
-    even = low + (high - low) // width * width
 
     def one_row(row: Index, inside: bool) -> tuple[()]:
-        def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            line(row, inside, column, width)
-            return ()
+        def some(column: Index, count: int) -> None:
+            line(row, inside, column, count)
 
-        for column, count in Ends.blocks(0, ends.left):
-            line(row, inside, column, count)
-        b.loop(low, even, some, step=width, hint="ox")
-        if even < high:
-            line(row, inside, even, high - even)
-        for column, count in Ends.blocks(high, ends.right):
-            line(row, inside, column, count)
+        visit_columns(b, columns, width, ends, some)
         return ()
 
     each_row(b, rows, one_row)
+
+
+def visit_columns(
+    b: LoopBuilder,
+    columns: Span,
+    width: int,
+    ends: Ends,
+    some: Callable[[Index, int], None],
+    straight: int = 1,
+) -> None:
+    """Visit the outputs of a row as `visit_blocks` does: `some` computes a number of columns.
+
+    Between the ends, up to `straight` whole blocks are straight-line code.
+    """
+    low, high = ends.middle(columns)
+    even = low + (high - low) // width * width
+
+    def one(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        some(column, width)
+        return ()
+
+    for column, count in Ends.blocks(0, ends.left):
+        some(column, count)
+    if even - low <= straight * width:
+        for column in range(low, even, width):
+            some(column, width)
+    else:
+        b.loop(low, even, one, step=width, hint="ox")
+    if even < high:
+        some(even, high - even)
+    for column, count in Ends.blocks(high, ends.right):
+        some(column, count)
 
 
 def each_row(b: LoopBuilder, rows: Span, one_row: Row, *, once: bool = False) -> None:

@@ -25,6 +25,7 @@ from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import memref_type
 from npu_plans.kernels.line_plan import LinePlan
+from npu_plans.kernels.pair_plan import RowOfPairs, beats_lines, plan_of
 from npu_plans.kernels.patch_plan import PatchPlan
 from npu_plans.kernels.plane_plan import PlanePlan
 from npu_plans.kernels.window_plan import WindowPlan
@@ -47,12 +48,28 @@ def working_memory(op: Conv2dOp, options: LoopOptions) -> MemoryIn | None:
         return partial(fitting, memories)
     if not can_have_lines(op) or not can_multiply_lines(op, options):
         return None
+    last = pixel_steps(memref_type(op.input)) is not None
+    if last and shared_pairs(op, options) and beats_lines(columns, filters_of_each(op)):
+        return None
 
     def lines(_: int, most: int) -> Memory | None:
         plan = LinePlan.chosen(rows, columns, most)
         return None if plan is None else (plan.elements, i16)
 
     return lines if LinePlan.pays(rows, columns) else None
+
+
+def shared_pairs(op: Conv2dOp, options: LoopOptions) -> RowOfPairs | None:
+    """How filters that share a channel share pairs of its elements; None if they do not.
+
+    An image of one channel is left to the kernels of convolutions.
+    """
+    grid = Grid.by_channel(op)
+    if grid is None or not can_have_lines(op) or not can_multiply_lines(op, options):
+        return None
+    if grid.channels == 1:
+        return None
+    return plan_of(grid.rows, grid.columns, filters_of_each(op), planes=grid.apart > 1)
 
 
 def fitting(memories: Sequence[Memory], room: int, most: int) -> Memory | None:
