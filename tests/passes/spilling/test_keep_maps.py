@@ -18,6 +18,7 @@ from npu_dialect.sram import AllocOp
 from npu_dialect.walking import walk_kind
 from npu_passes.analysis.accesses import accesses
 
+WINDOW = "kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1]"
 SPILL = f"{BUFFERS},npu-spill-maps"
 
 
@@ -34,7 +35,7 @@ def networks(draw: st.DrawFn) -> str:
         kind = tensor(channels)
         text = {
             "relu": f"npu.relu %{name} : {kind}",
-            "pool": f"npu.max_pool2d %{name} kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : {kind}",
+            "pool": f"npu.max_pool2d %{name} {WINDOW} : {kind}",
             "transpose": f"npu.transpose %{name} perm [0, 1, 3, 2] : {kind}",
             "add": f"npu.add %{name}, %{other} : ({kind}, {kind})",
             "concat": f"npu.concat %{name}, %{other} axis 1 : ({kind}, {kind})",

@@ -16,6 +16,7 @@ from npu_dialect import dram
 from npu_dialect.interpreters import run_function
 from npu_tools.compiling.remarks import remarks
 
+
 def count(module: ModuleOp) -> int:
     """The number of maps off the chip."""
     return sum(isinstance(op, dram.AllocOp) for op in module.walk())
