@@ -59,6 +59,7 @@ TWICE = OFF_CHIP.replace(
   }
 """,
 )
+SMALL = OFF_CHIP.replace("64x32", "16x8").replace("  OP\n", "  OP\n  OP\n")
 ROWS = TENSORS.replace("%y = OP", "%h = OP\n  %y = NEXT")
 TILES = "npu-tile-loops"
 CELLS = {
@@ -70,6 +71,7 @@ CELLS = {
     ),
     "npu-bufferize": (TENSORS, "npu-bufferize", r"memref<64x32xf32, #npu.dram> \{dram.output"),
     "npu-spill-maps": (ON_CHIP, "npu-spill-maps", r"dram.alloc : memref<64x32xf32"),
+    "npu-keep-maps": (SMALL, "npu-keep-maps", r'"memref.copy"\(%x, %x_1\)'),
     "npu-tile-loops": (OFF_CHIP, TILES, r"scf.for[^{]*\{[^}]*dma.start"),
     "npu-double-buffer": (OFF_CHIP, f"{TILES},npu-double-buffer", "npu.double_buffered"),
     "npu-unroll-loops": (
