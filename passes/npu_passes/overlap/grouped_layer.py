@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from npu_dialect.attributes import TILE
 from npu_dialect.dma import StartOp, WaitOp
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_passes.analysis.views import root_of
 from npu_passes.overlap.bare_transfers import Cut, Split, addresses, is_quiet
 from npu_passes.overlap.overlap import in_dram
@@ -45,7 +45,7 @@ def build(split: Split) -> None:
         if number:
             TILE.drop(group)
         for each in stores:
-            part = start_part(b, each, number, first, count)
+            part = start_part(b, split, each, number)
             block.insert_op_before(WaitOp(part.token), each.flight.wait)
     for each in split.cuts:
         for op in (each.flight.wait, each.flight.start):
@@ -86,13 +86,12 @@ def start_loads(split: Split) -> list[list[WaitOp]]:
     place = last.start.next_op
     assert place is not None
     later = LoopBuilder(place)
-    firsts = list(accumulate(split.sizes, initial=0))
-    for number, count in list(enumerate(split.sizes))[1:]:
+    for number in range(1, len(split.sizes)):
         for each in split.loads:
-            part = start_part(later, each, number, firsts[number], count)
+            part = start_part(later, split, each, number)
             waits[number].append(WaitOp(part.token))
     for each in split.loads:
-        part = start_part(LoopBuilder(each.flight.start), each, 0, 0, split.sizes[0])
+        part = start_part(LoopBuilder(each.flight.start), split, each, 0)
         later.block.insert_op_before(WaitOp(part.token), each.flight.wait)
     return waits
 
@@ -103,11 +102,10 @@ def start_earlier(split: Split) -> list[list[WaitOp]]:
     All parts start where the stores have started.
     """
     waits = [list[WaitOp]() for _ in split.sizes]
-    firsts = list(accumulate(split.sizes, initial=0))
     for each in split.earlier:
         b = LoopBuilder(each.flight.start)
-        for number, (first, count) in enumerate(zip(firsts, split.sizes, strict=False)):
-            wait = WaitOp(start_part(b, each, number, first, count).token)
+        for number in range(len(split.sizes)):
+            wait = WaitOp(start_part(b, split, each, number).token)
             if number:
                 waits[number].append(wait)
             else:
@@ -115,9 +113,14 @@ def start_earlier(split: Split) -> list[list[WaitOp]]:
     return waits
 
 
-def start_part(b: LoopBuilder, cut: Cut, number: int, first: int, count: int) -> StartOp:
-    """Build the start of one part of a transfer."""
+def start_part(b: LoopBuilder, split: Split, cut: Cut, number: int) -> StartOp:
+    """Build the start of one part of a transfer.
+
+    A slice of the layer is several elements of the axis if it is a group of channels.
+    """
     op = cut.flight.start
+    pitch = shape_of(op.target)[cut.axis] // sum(split.sizes)
+    first, count = pitch * sum(split.sizes[:number]), pitch * split.sizes[number]
     source, target = (slice_of(b, each, cut.axis, first, count) for each in (op.source, op.target))
     weights = op.weights is not None
     part = b.insert(StartOp(source, target, cut.channels[number], weights=weights))

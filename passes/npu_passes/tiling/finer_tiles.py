@@ -239,7 +239,9 @@ def cuts_of(
         least = block if loop.name in (ROWS, COLUMNS) else 1
         end = loop.extent if wider else sizes[loop.name]
         for size in (each for each in tried if least <= each < end):
-            yield Cut.of(space, {**sizes, loop.name: size}, () if start is None else start.order)
+            cut = {**sizes, loop.name: size}
+            if space.has_tiles(cut):
+                yield Cut.of(space, cut, () if start is None else start.order)
 
 
 def parts_of(op: Operation, staging: Staging, *, spare: bool) -> Iterator[Through]:

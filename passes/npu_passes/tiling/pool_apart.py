@@ -24,7 +24,6 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import AvgPool2dOp, Conv2dOp, MaxPool2dOp
 from npu_passes.tiling.layer_spaces import (
     COLUMNS,
-    GROUPS,
     IN,
     OUT,
     ROWS,
@@ -71,8 +70,7 @@ def candidates(space: Space) -> Iterator[Cut]:
     names = [loop.name for loop in space.loops]
     for each in product(*sizes):
         tile = dict(zip(names, each, strict=True))
-        channels_whole = all(tile[name] == space.loop(name).extent for name in (IN, OUT))
-        if tile[GROUPS] == 1 or channels_whole:
+        if space.has_tiles(tile):
             yield Cut.of(space, tile)
 
 

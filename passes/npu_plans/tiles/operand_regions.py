@@ -165,6 +165,19 @@ class Space:
         """For each loop the size of the smallest tile: 1, or the extent of a fixed loop."""
         return {loop.name: loop.extent if loop.fixed else 1 for loop in self.loops}
 
+    def has_tiles(self, sizes: Mapping[str, int]) -> bool:
+        """Whether tiles of these sizes are parts of all operands.
+
+        Where two loops index an axis, a tile of several steps of the outer one has all elements of
+        the inner one. Otherwise it would be several parts of the axis.
+        """
+        return all(
+            sizes[axis.outer] == 1 or sizes[axis.loop] == self.loop(axis.loop).extent
+            for axes in self.operands
+            for axis in axes
+            if axis.outer
+        )
+
     def windowed(self, name: str) -> Iterator[Along]:
         """The axes of all operands with windows that slide along a loop."""
         for axes in self.operands:
