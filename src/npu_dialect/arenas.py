@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation
 
 from npu_dialect.attributes import ARENA, ARENAS
+from npu_dialect.machine import Machine
 from npu_dialect.memories import SINGLE
 from npu_dialect.npu.attributes import MemorySpace, SramSpace
 
@@ -46,6 +47,14 @@ def arenas_of(function: Operation) -> Mapping[str, int]:
         return several
     one = ARENA.get(function)
     return {} if one is None else {SINGLE: one}
+
+
+def arenas_in_order(function: Operation, machine: Machine | None) -> dict[str, int]:
+    """The same, in the order of the memories in the machine's file, as C takes the pointers."""
+    order = [] if machine is None else [each.name for each in machine.memories]
+    sizes = arenas_of(function)
+    place = {name: order.index(name) if name in order else len(order) for name in sizes}
+    return {name: sizes[name] for name in sorted(sizes, key=lambda each: place[each])}
 
 
 def arena_bytes(function: Operation) -> int | None:

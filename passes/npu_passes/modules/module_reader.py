@@ -105,7 +105,7 @@ class ModuleReader:
         Only a convolution with a stride, or with a fused pool that has one, needs working memory.
         """
         axes, strides = windows_of(op)
-        batch, channels = (*op.output_type.get_shape(), 1)[:2]
+        batch, channels = (*op.output_type.get_shape(), 1, 1)[:2]
         shape = (
             batch,
             -(-channels // passes),

@@ -30,7 +30,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.layers import ConcatOp, Conv2dOp, MaxPool2dOp, PickOp, ResampleOp, ReshapeOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.row_windows import row_axis, row_window
-from npu_dialect.npu.structure import YieldOp, is_within
+from npu_dialect.npu.structure import YieldOp, is_constant, is_within
 from npu_dialect.row_times import RowRead, RowTime, late_rows, least_delay, period_of, ring_rows
 
 
@@ -52,7 +52,8 @@ def row_read(layer: LayerOp, value: SSAValue) -> RowRead | None:
         return None
     if isinstance(layer, ConcatOp):
         whole = layer.axis.value.data != row_axis(value) and layer.inputs.count(value) == 1
-        return RowRead(shape_of(value)[row_axis(value)]) if whole else None
+        constants = any(map(is_constant, layer.inputs))  # no rings have their rows
+        return RowRead(shape_of(value)[row_axis(value)]) if whole and not constants else None
     window = row_window(layer, value, skips=True)
     if window is None:
         return None

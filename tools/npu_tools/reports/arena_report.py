@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from npu_dialect.arenas import arenas_of, memory_of_type
+from npu_dialect.arenas import arenas_in_order, memory_of_type
 from npu_dialect.attributes import ARENAS
 from npu_dialect.machine import Machine
 from npu_passes.analysis.views import root_of
@@ -33,7 +33,7 @@ def arenas_in(function: Operation, machine: Machine | None) -> Iterator[ArenaRep
     else:
         sizes = {each.name: each.bytes for each in machine.memories}
         only = None if sizes else machine.sram_bytes
-    for memory, size in arenas_of(function).items():
+    for memory, size in arenas_in_order(function, machine).items():
         yield ArenaReport(memory, size, sizes.get(memory, only))
 
 

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npu_dialect import dram, sram
-from npu_dialect.arenas import arenas_of
+from npu_dialect.arenas import arenas_in_order
 from npu_dialect.arguments import argument_attributes
 from npu_dialect.attributes import ARENA, ARENAS, DRAM_BYTES, SRAM_INPUT, SRAM_OFFSET, SRAM_OUTPUT
 from npu_dialect.keys import Key
@@ -59,16 +59,13 @@ def arenas(
     if not ARENAS.is_on(public[0]):
         size = block_size(public, ARENA, buffers, "an arena")
         return (Arena(SINGLE, size, "arena", "bytes", f"{prefix.upper()}_ARENA_BYTES", "arena"),)
-    sizes = arenas_of(public[0])
+    machine = machine_above(public[0])
+    sizes = arenas_in_order(public[0], machine)
     reject(wrong_in_memory(what, value, sizes) for what, value in buffers)
     scope = Scope(taken=taken)
     found: list[Arena] = []
-    machine = machine_above(public[0])
-    order = [] if machine is None else [each.name for each in machine.memories]
     cached = [] if machine is None else [each.name for each in machine.memories if each.cached]
-    for memory in sorted(
-        sizes, key=lambda each: order.index(each) if each in order else len(order)
-    ):
+    for memory in sizes:
         name = scope.fresh(identifier(memory))
         macro = f"{prefix.upper()}_{name.upper()}_BYTES"
         pointer = scope.fresh(f"{name}_bytes")

@@ -57,11 +57,11 @@ def check_names(graph: GraphProto) -> None:
 
 
 def all_names(graph: GraphProto) -> Iterator[str]:
-    """The names of values, and of operators and their domains."""
+    """The names of values and nodes, and of operators and their domains."""
     for named in (*graph.initializer, *graph.input, *graph.output):
         yield named.name
     for node in graph.node:
-        yield from (node.op_type, node.domain, *node.input, *node.output)
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
 
 
 def is_text(name: object) -> bool:
