@@ -31,6 +31,7 @@ from npu_tools.quantizing.fidelity import fidelity, spread
 from npu_tools.quantizing.infinite_maps import infinite_maps, nodes_in_float
 from npu_tools.quantizing.least_error import Histogram, least_error_range
 from npu_tools.quantizing.mixed_precision import bounded_maps, groups_of, sensitive_maps
+from npu_tools.quantizing.plain_gemms import plain_gemms
 from npu_tools.quantizing.quantize_data import Feeds
 from npu_tools.quantizing.taps import tapped
 from npu_tools.shared.errors import UserError
@@ -160,6 +161,7 @@ def simplified(model: ModelProto, folder: Path) -> ModelProto:
     options.log_severity_level = 4
     ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     prepared = without_clashes(ModelProto.FromString(path.read_bytes()))
+    plain_gemms(prepared)
     fold_batch_norms(prepared)
     prepared = infer_shapes(prepared)
     import_module("onnxruntime.quantization.quant_utils").add_pre_process_metadata(prepared)
