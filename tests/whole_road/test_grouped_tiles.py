@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -21,21 +22,24 @@ from helpers.small_models import model_of
 from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.compiling.driver import Job, compile_model
 
-FOUND = (
-    (2815, 2, 6, 8, (9, 5), 1, (2, 2)),
-    (7727, 4, 4, 8, (6, 8), 1, (2, 2)),
-    (850, 2, 3, 4, (6, 3), 1, (2, 1)),
+Case: TypeAlias = tuple[int, int, int, int, tuple[int, int], int, tuple[int, int], int]
+"""SRAM, groups, filters and channels of a group, map, kernel, strides and the padding above."""
+
+FOUND: tuple[Case, ...] = (
+    (2815, 2, 6, 8, (9, 5), 1, (2, 2), 0),
+    (2692, 2, 4, 8, (9, 5), 1, (2, 1), 1),
+    (850, 2, 3, 4, (6, 3), 1, (2, 1), 1),
 )
-"""SRAM, groups, filters and channels of a group, map, kernel and strides."""
 
 
-def grouped(seed: int) -> tuple[int, int, int, int, tuple[int, int], int, tuple[int, int]]:
+def grouped(seed: int) -> Case:
     """A random grouped convolution, and bytes of SRAM."""
     random = Random(seed)
     groups, filters, channels = (random.choice(each) for each in ((2, 3, 4), (2, 3, 6), (2, 4, 8)))
     extent = random.randint(5, 12), random.randint(5, 12)
     kernel, strides = random.choice((1, 1, 3)), (random.randint(1, 2), random.randint(1, 2))
-    return int(2 ** random.uniform(10, 14)), groups, filters, channels, extent, kernel, strides
+    sram, above = int(2 ** random.uniform(10, 14)), random.randrange(2)
+    return sram, groups, filters, channels, extent, kernel, strides, above
 
 
 CASES = [*FOUND, *map(grouped, range(3)), *map(grouped, range(3, 40))]
@@ -45,17 +49,19 @@ CASES = [*FOUND, *map(grouped, range(3)), *map(grouped, range(3, 40))]
     "case",
     [pytest.param(each, marks=pytest.mark.slow) if n > 5 else each for n, each in enumerate(CASES)],
 )
-def test_same_as_onnxruntime(
-    case: tuple[int, int, int, int, tuple[int, int], int, tuple[int, int]], tmp_path: Path
-) -> None:
-    sram, groups, filters, channels, extent, kernel, strides = case
+def test_same_as_onnxruntime(case: Case, tmp_path: Path) -> None:
+    sram, groups, filters, channels, extent, kernel, strides, above = case
     rng = np.random.default_rng(sram)
     weights = {
         "w": rng.standard_normal((groups * filters, channels, kernel, kernel), np.float32),
         "b": rng.standard_normal(groups * filters, np.float32),
     }
-    options = {"group": groups, "strides": strides, "kernel_shape": (kernel, kernel)}
-    node = helper.make_node("Conv", ["input", "w", "b"], ["y"], "c", **options)
+    options: dict[str, Any] = {
+        "strides": strides,
+        "kernel_shape": (kernel, kernel),
+        "pads": (above, 0, 0, 0),
+    }
+    node = helper.make_node("Conv", ["input", "w", "b"], ["y"], "c", group=groups, **options)
     shape = (1, groups * channels, *extent)
     model = model_of([node], weights, shape, "y")
     feeds = {"input": rng.standard_normal(shape, np.float32)}

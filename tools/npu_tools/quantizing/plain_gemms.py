@@ -52,9 +52,9 @@ class Gemms:
             self.set_input(node, 1, np.float32(alpha) * weight)
             set_to_one(node, "alpha")
         addend = node.input[2] if len(node.input) > 2 else ""
-        if addend and beta == 0:
+        if not addend or beta == 0:
             self.replaced.add(addend)
-            node.input.pop()
+            del node.input[2:]
             set_to_one(node, "beta")
         elif addend in self.tensors:
             value = np.float32(beta) * self.tensors[addend]

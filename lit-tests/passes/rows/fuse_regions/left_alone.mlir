@@ -64,3 +64,17 @@ func.func @alone(%x : tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = linalg.exp ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return %0 : tensor<4x4xf32>
 }
+
+// -----
+
+// No ring has the rows of a constant, which a concatenation would read one by one.
+// CHECK-LABEL: func.func @constant_part
+// CHECK-NOT: npu.concat {{.*}}npu.row_time
+func.func @constant_part(%x : tensor<1x1x4x4xf32>, %w : tensor<1x2x3x3xf32>) -> tensor<1x1x4x4xf32> {
+  %c = arith.constant dense<1.0> : tensor<1x1x4x4xf32>
+  %0 = npu.relu %x : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  %1 = npu.concat %0, %c axis 1 : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %2 = npu.conv2d %1, %w pads [1, 1, 1, 1] : (tensor<1x2x4x4xf32>, tensor<1x2x3x3xf32>) -> tensor<1x1x4x4xf32>
+  %3 = npu.max_pool2d %2 kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
+  func.return %3 : tensor<1x1x4x4xf32>
+}

@@ -57,6 +57,11 @@ def test_element_types_of_weights(kind: str) -> None:
     rejected(proto, "node 'the_MatMul' (MatMul)", f"'w' holds {kind} elements; expected float32")
 
 
+def test_names_that_are_no_text() -> None:
+    proto = model([node("Relu", "x", name="the_name")], {"x": (2,)})
+    rejected(proto.SerializeToString().replace(b"the_name", b"\xffhe_name"), "is no UTF-8")
+
+
 def test_element_types_without_numpy() -> None:
     proto = model([node("Add", "x w")], {"x": (2,)})
     texts = TensorProto(name="w", data_type=TensorProto.STRING, dims=[2], string_data=[b"a", b"b"])
