@@ -14,9 +14,8 @@ def test_in_the_order_of_the_machines_memories() -> None:
     """A memory that holds copies of constants only comes last in the IR."""
     machine = Machine.load("stm32h743")
     first, second = [each for each in machine.memories if not each.read_only][:2]
-    text = (
-        "func.func @f() attributes {sram.arenas = {%s = 64 : i64, %s = 32 : i64}} { func.return }"
-    )
+    sizes = f"{second.name} = 64 : i64, {first.name} = 32 : i64"
+    text = f"func.func @f() attributes {{sram.arenas = {{{sizes}}}}} {{ func.return }}"
     module = parse(context(), text)
     (function,) = walk_kind(module, FuncOp)
     assert list(arenas_in(function, machine)) == [
