@@ -22,7 +22,7 @@ from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.reports.report import LayerReport
 from npu_tools.verifying.exact_reference import types_of
 from npu_tools.verifying.judging import TIE, Array, judge, judge_rounded
-from npu_tools.verifying.sessions import session_of, with_outputs
+from npu_tools.verifying.sessions import run, session_of, with_outputs
 
 COMPUTED = "/computed"
 RESIZE = "Resize"
@@ -71,7 +71,7 @@ def judge_layers(
     names = [*(name + COMPUTED for name in found), *(set(outputs) - found.keys())]
     given = {**feeds, **found}
     variants = [
-        dict(zip(names, session_of(each).run(names, given), strict=True))
+        dict(zip(names, run(session_of(each), names, given), strict=True))
         for each in (cut, shifted(cut, -TIE), shifted(cut, TIE))
     ]
     by_value = {layer.value: layer for layer in layers}
@@ -123,7 +123,7 @@ def known_maps(
     names = list(wanted)
     if not names:
         return {}
-    whole = session_of(with_outputs(model, names)).run(names, dict(feeds))
+    whole = run(session_of(with_outputs(model, names)), names, feeds)
     found: dict[str, Array] = {}
     for name, theirs in zip(names, whole, strict=True):
         like, raw = np.asarray(theirs), wanted[name]

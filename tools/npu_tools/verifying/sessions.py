@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +19,17 @@ def with_outputs(model: ModelProto, names: Sequence[str]) -> ModelProto:
     present = {value.name for value in copy.graph.output}
     copy.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in present)
     return copy
+
+
+def run(session: Any, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+    """The values of these names that a session computes.
+
+    Raises: UserError if onnxruntime cannot run the model on these inputs.
+    """
+    try:
+        return session.run(list(names), dict(feeds))
+    except Exception as error:  # onnxruntime's exceptions share no public base
+        raise UserError(f"--verify: onnxruntime cannot run the model: {error}") from None
 
 
 def session_of(model: ModelProto, *, optimised: bool = False) -> Any:

@@ -16,7 +16,7 @@ from npu_passes.graph.keep_state import STATE_NAMES
 from npu_tools.importers.onnx.graph import node_label
 from npu_tools.reports.report import StateReport
 from npu_tools.verifying.samples import input_kinds
-from npu_tools.verifying.sessions import session_of
+from npu_tools.verifying.sessions import run, session_of
 
 INITIAL = 5
 """The number of a recurrent node's operand for its first state."""
@@ -66,6 +66,6 @@ def run_after_run(
     found: list[dict[str, Any]] = []
     for feeds in inputs:
         found.append({**feeds, **current})
-        values = session.run([state.next for state in states], found[-1])
+        values = run(session, [state.next for state in states], found[-1])
         current = dict(zip(current, values, strict=True))
     return found

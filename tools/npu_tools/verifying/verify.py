@@ -41,6 +41,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npu_tools.compiling.check import RELATIVE, relative_error
 from npu_tools.compiling.driver import Compiled
+from npu_tools.shared.errors import UserError
 from npu_tools.verifying import interpreted
 from npu_tools.verifying.exact_reference import types_of
 from npu_tools.verifying.harness import Bytes, Harness, built
@@ -60,7 +61,7 @@ from npu_tools.verifying.outcome import (
     output_errors,
 )
 from npu_tools.verifying.samples import feeds_of, input_kinds, load_samples, random_samples
-from npu_tools.verifying.sessions import session_of, with_outputs
+from npu_tools.verifying.sessions import run, session_of, with_outputs
 from npu_tools.verifying.states import run_after_run, with_states
 
 Array = npt.NDArray[np.float32]
@@ -149,9 +150,12 @@ class Comparison:
         return self.outputs_of(self.model)
 
     @cached_property
-    def best(self) -> list[Array]:
-        """The outputs of onnxruntime with its optimiser."""
-        return self.outputs_of(self.model, optimised=True)
+    def best(self) -> list[Array] | None:
+        """The outputs of onnxruntime with its optimiser; None if that makes no valid model."""
+        try:
+            return self.outputs_of(self.model, optimised=True)
+        except UserError:
+            return None
 
     @cached_property
     def steps(self) -> list[float | None]:
@@ -175,13 +179,13 @@ class Comparison:
     def outputs_of(self, model: ModelProto, *, optimised: bool = False) -> list[Array]:
         """The outputs of a model in onnxruntime for all samples, which are the first axis."""
         session = session_of(model, optimised=optimised)
-        found = [session.run(self.names, each) for each in self.feeds]
+        found = [run(session, self.names, each) for each in self.feeds]
         return [np.stack([np.asarray(value) for value in each]) for each in zip(*found)]
 
     def of_outputs(self) -> Verified:
         """The errors of the outputs as a whole."""
         errors = self.errors(slice(None))
-        if self.allowed:
+        if self.allowed and self.best is not None:
             with_optimiser = self.errors(slice(None), self.best)
             errors = [
                 replace(error, optimised_steps=other.steps)
@@ -229,7 +233,8 @@ class Comparison:
     def within_spread(self, errors: Sequence[OutputErrors]) -> tuple[OutputErrors, ...]:
         """The errors, which may be as far beyond `STEPS` as onnxruntime is from itself."""
         moved = [self.outputs_of(shifted(self.model, by)) for by in (-TIE, TIE)]
-        references = zip(self.want, self.best, *moved, strict=True)
+        best = [] if self.best is None else [self.best]
+        references = zip(self.want, *best, *moved, strict=True)
         return tuple(
             replace(error, allowed_steps=self.allowed + spread(each) / (step or 1.0))
             for error, step, each in zip(errors, self.steps, references, strict=True)
@@ -277,7 +282,7 @@ def first_difference(
     values = dict(
         zip(
             wanted,
-            session_of(with_outputs(model, wanted)).run(wanted, dict(feeds)),
+            run(session_of(with_outputs(model, wanted)), wanted, feeds),
             strict=True,
         )
     )
