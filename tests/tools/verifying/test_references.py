@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto
 from helpers.onnx_models import Array, int64, model, node
 from npu_tools.compiling.driver import Job, compile_model
 from npu_tools.shared.errors import UserError
-from npu_tools.verifying.verify import verify
+from npu_tools.verifying.verify import step_of, verify
 
 
 def between_integers(value: str, name: str) -> list[NodeProto]:
@@ -46,3 +46,16 @@ def test_a_model_that_cannot_be_run(tmp_path: Path) -> None:
     proto = model([node("Pad", "x p", mode="reflect")], {"x": (1, 2, 6, 6)}, weights={"p": pads})
     with pytest.raises(UserError, match="onnxruntime cannot run the model"):
         verified(proto, tmp_path)
+
+
+def test_steps_of_outputs() -> None:
+    """A DequantizeLinear whose result is moved gives steps; one that is multiplied does not."""
+    nodes = [
+        *between_integers("x", "a"),
+        node("Transpose", "a", "b", perm=[1, 0]),
+        node("Flatten", "b", "y"),
+        node("Mul", "a a", "m"),
+    ]
+    weights: dict[str, Array] = {"s": np.asarray(0.25, np.float32), "z": np.asarray(0, np.int8)}
+    proto = model(nodes, {"x": (2, 3)}, ("a", "y", "m"), weights=weights)
+    assert [step_of(proto, name) for name in ("a", "y", "m")] == [0.25, 0.25, None]

@@ -65,6 +65,11 @@ from npu_tools.verifying.sessions import run, session_of, with_outputs
 from npu_tools.verifying.states import run_after_run, with_states
 
 Array = npt.NDArray[np.float32]
+MOVES = frozenset(
+    "DepthToSpace Expand Flatten Gather Identity Pad Reshape Slice SpaceToDepth Split Squeeze Tile "
+    "Transpose Unsqueeze".split()
+)
+"""Operators whose result has elements of their first input."""
 
 STEPS = 2
 """The quantisation steps that an output may be off where onnxruntime computes in float32."""
@@ -244,17 +249,21 @@ class Comparison:
 def step_of(model: ModelProto, name: str) -> float | None:
     """The step between values of a quantised output; None if the output is real numbers.
 
-    It is 1 if the output is integers, and else the scale of the DequantizeLinear that gives it.
+    It is 1 if the output is integers, and else the scale of the DequantizeLinear that gives it, or
+    whose result is moved only.
     """
     output = next(value for value in model.graph.output if value.name == name)
     if output.type.tensor_type.elem_type not in (TensorProto.FLOAT, TensorProto.UNDEFINED):
         return 1.0
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
-    for node in model.graph.node:
-        if name in node.output and node.op_type == "DequantizeLinear":
-            scale = weights.get(node.input[1])
-            return None if scale is None else float(numpy_helper.to_array(scale).reshape(-1)[0])
-    return None
+    producers = {each: node for node in model.graph.node for each in node.output}
+    node = producers.get(name)
+    while node is not None and node.op_type in MOVES:
+        node = producers.get(node.input[0])
+    if node is None or node.op_type != "DequantizeLinear":
+        return None
+    scale = weights.get(node.input[1])
+    return None if scale is None else float(numpy_helper.to_array(scale).reshape(-1)[0])
 
 
 def allowed_steps(model: ModelProto, *, exact: bool) -> int:
