@@ -31,8 +31,8 @@ NEEDED = re.compile(r"needs (\d+) bytes (?:of SRAM at least|on chip)")
 
 
 def machine_text(random: Random, sram_bytes: int) -> str:
-    """A machine with DMA, with maps in patches or without."""
-    numbers = {
+    """A machine with DMA, with maps in patches or without; half say how long things take."""
+    numbers: dict[str, int | str] = {
         "sram_bytes": sram_bytes,
         "flash_bytes": 2**30,
         "dma_channels": random.choice((1, 2, 4)),
@@ -42,6 +42,15 @@ def machine_text(random: Random, sram_bytes: int) -> str:
         "weight_buffers": random.choice((1, 2)),
         "alignment": random.choice((1, 4, 16, 64)),
     }
+    if random.randrange(2):
+        numbers |= {
+            "macs_per_cycle": random.choice(("{ f32 = 0.5 }", "{ f32 = 16 }")),
+            "sram_bytes_per_cycle": random.choice((4, 64)),
+            "dma_bytes_per_cycle": random.choice((1, 16)),
+            "dma_setup_cycles": random.choice((4, 100)),
+            "dma_jump_cycles": random.choice((1, 16)),
+            "clock_hz": 10**6,
+        }
     return 'name = "random"\n' + "".join(f"{key} = {value}\n" for key, value in numbers.items())
 
 
