@@ -84,7 +84,23 @@ func.func @f(%m: memref<8xf32>, %i: index) {
   %x = dsp.load_floats %m[%i] to 0 : memref<8xf32> -> f32
   func.return
 }
-// CHECK: expected 2 to 16 results, got 1
+// CHECK: expected 2 to 16 floats, got 1
+
+// -----
+
+func.func @f(%m: memref<8xf32>, %i: index, %x: f32) {
+  dsp.store_floats %x, %x from 31 to %m[%i] : f32, f32 to memref<8xf32>
+  func.return
+}
+// CHECK: expected registers from s0 to s31, got 2 from s31 on
+
+// -----
+
+func.func @f(%m: memref<1xf32>, %i: index, %x: f32) {
+  dsp.store_floats %x, %x from 4 to %m[%i] : f32, f32 to memref<1xf32>
+  func.return
+}
+// CHECK: expected at least 2 elements, got memref<1xf32>
 
 // -----
 

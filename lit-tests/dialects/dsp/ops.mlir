@@ -17,6 +17,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: %f0, %f1, %f2 = dsp.load_floats %row[%i] to 4 : memref<8xf32, strided<[1], offset: ?>> -> f32, f32, f32
   // GENERIC: %f0, %f1, %f2 = "dsp.load_floats"(%row, %i) <{register = 4 : i64}> : (memref<8xf32, strided<[1], offset: ?>>, index) -> (f32, f32, f32)
   %f0, %f1, %f2 = dsp.load_floats %row[%i] to 4 : memref<8xf32, strided<[1], offset: ?>> -> f32, f32, f32
+  // CHECK-NEXT: dsp.store_floats %f0, %f1 from 4 to %row[%i] : f32, f32 to memref<8xf32, strided<[1], offset: ?>>
+  // GENERIC: "dsp.store_floats"(%f0, %f1, %row, %i) <{register = 4 : i64}> : (f32, f32, memref<8xf32, strided<[1], offset: ?>>, index) -> ()
+  dsp.store_floats %f0, %f1 from 4 to %row[%i] : f32, f32 to memref<8xf32, strided<[1], offset: ?>>
   // CHECK-NEXT: %a = dsp.sxtb16 %x rotate 0 : i32
   // GENERIC: %a = "dsp.sxtb16"(%x) <{rotate = 0 : i64}> : (i32) -> i32
   %a = dsp.sxtb16 %x rotate 0 : i32

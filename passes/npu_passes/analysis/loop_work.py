@@ -54,6 +54,7 @@ WEIGHTS: Mapping[str, float] = {
     "dsp.load_pair": 1,
     "dsp.load_floats": 2,
     "dsp.store_word": 1,
+    "dsp.store_floats": 2,
     "dsp.sxtb16": 1,
     "dsp.sxtab16": 1,
     "dsp.round": 3,

@@ -26,7 +26,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from npu_dialect.dsp import CopyWordsOp, LoadFloatsOp, LoadPairOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp import (
+    CopyWordsOp,
+    LoadFloatsOp,
+    LoadPairOp,
+    LoadWordOp,
+    StoreFloatsOp,
+    StoreWordOp,
+)
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.mve import EightPlacesOp, PlacesOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
@@ -114,7 +121,14 @@ class NestReader:
                 yield from self.element(op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 yield from self.element(op.memref, op.indices, writes=True)
-            case LoadWordOp() | LoadPairOp() | LoadFloatsOp() | StoreWordOp() | CopyWordsOp():
+            case (
+                LoadWordOp()
+                | LoadPairOp()
+                | LoadFloatsOp()
+                | StoreWordOp()
+                | StoreFloatsOp()
+                | CopyWordsOp()
+            ):
                 yield from self.words(op)
             case LoadVectorOp() | StoreVectorOp() | PlacesOp():
                 size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
@@ -128,7 +142,8 @@ class NestReader:
                 pass
 
     def words(
-        self, op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | CopyWordsOp
+        self,
+        op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | StoreFloatsOp | CopyWordsOp,
     ) -> Iterator[Node]:
         """The accesses of an op to whole words."""
         match op:
@@ -137,6 +152,9 @@ class NestReader:
                 yield from self.element(op.memref, [op.index], writes=False, size=size)
             case StoreWordOp():
                 yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
+            case StoreFloatsOp():
+                size = op.words * WORD_BYTES
+                yield from self.element(op.memref, [op.index], writes=True, size=size)
             case CopyWordsOp():
                 size = op.count * WORD_BYTES
                 yield from self.element(op.source, [op.first], writes=False, size=size)

@@ -26,6 +26,7 @@ from npu_dialect.dsp import (
     LoadFloatsOp,
     LoadPairOp,
     LoadWordOp,
+    StoreFloatsOp,
     StoreWordOp,
 )
 from npu_dialect.npu.maps import element_bytes, storage_elements
@@ -61,6 +62,7 @@ OTHERS = frozenset(
         LoadFloatsOp,
         LoadPairOp,
         LoadWordOp,
+        StoreFloatsOp,
         StoreWordOp,
     )
 )
@@ -150,7 +152,14 @@ class Reader:
                 yield Call(callee, tuple(map(self.number, roots)), self.layers.get(op))
             case memref.LoadOp() | memref.StoreOp():
                 yield self.element(op)
-            case LoadWordOp() | LoadPairOp() | LoadFloatsOp() | StoreWordOp() | CopyWordsOp():
+            case (
+                LoadWordOp()
+                | LoadPairOp()
+                | LoadFloatsOp()
+                | StoreWordOp()
+                | StoreFloatsOp()
+                | CopyWordsOp()
+            ):
                 yield from self.words(op)
             case KeepOrderOp():
                 yield Fence()
@@ -216,7 +225,8 @@ class Reader:
         return self.access(op.memref, at, width, value, writes=writes)
 
     def words(
-        self, op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | CopyWordsOp
+        self,
+        op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | StoreFloatsOp | CopyWordsOp,
     ) -> Iterator[Step]:
         """An access to some words, which lie at elements from an index on.
 
@@ -228,6 +238,10 @@ class Reader:
         at = Linear().plus(self.linear(op.index), element_bytes(memref_type(op.memref)))
         if isinstance(op, StoreWordOp):
             yield self.access(op.memref, at, WORD_BYTES, self.number(op.value), writes=True)
+            return
+        if isinstance(op, StoreFloatsOp):
+            size, first = op.words * WORD_BYTES, self.number(op.values[0])
+            yield self.access(op.memref, at, size, first, writes=True)
             return
         first = self.number(op.results[0])
         yield self.access(op.memref, at, op.words * WORD_BYTES, first, writes=False)

@@ -26,7 +26,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 
 from npu_dialect.arenas import is_on_chip
-from npu_dialect.dsp import CopyWordsOp, LoadFloatsOp, LoadPairOp, LoadWordOp, StoreWordOp
+from npu_dialect.dsp import (
+    CopyWordsOp,
+    LoadFloatsOp,
+    LoadPairOp,
+    LoadWordOp,
+    StoreFloatsOp,
+    StoreWordOp,
+)
 from npu_dialect.mve import GatherBytesOp, GatherOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
@@ -269,7 +276,7 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
             | GatherBytesOp()
         ):
             yield op.memref, False
-        case memref.StoreOp() | StoreWordOp() | StoreVectorOp() | ScatterOp():
+        case memref.StoreOp() | StoreWordOp() | StoreFloatsOp() | StoreVectorOp() | ScatterOp():
             yield op.memref, True
         case CallOp():
             yield from effects_of_call(op, written)

@@ -50,6 +50,7 @@ from npu_dialect.dsp.memory import (
     LoadFloatsOp,
     LoadPairOp,
     LoadWordOp,
+    StoreFloatsOp,
     StoreWordOp,
 )
 
@@ -79,6 +80,7 @@ __all__ = [
     "SmlaOp",
     "SmladOp",
     "SsatOp",
+    "StoreFloatsOp",
     "StoreWordOp",
     "Sxtab16Op",
     "Sxtb16Op",
@@ -94,6 +96,7 @@ DSP = Dialect(
         LoadPairOp,
         LoadFloatsOp,
         StoreWordOp,
+        StoreFloatsOp,
         CopyWordsOp,
         Sxtb16Op,
         Uxtb16Op,

@@ -22,6 +22,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
     var_result_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
@@ -69,6 +70,23 @@ def verify_vector(type_: MemRefType[Attribute], count: int) -> None:
         raise VerifyException(f"expected one axis without gaps, got {type_}")
     if 0 <= shape[0] < count:
         raise VerifyException(f"expected at least {count} elements, got {type_}")
+
+
+def verify_floats(type_: Attribute, floats: int, first: int) -> None:
+    """Check that a buffer has one axis of so many floats, for registers from `first` on.
+
+    Raises: VerifyException if it does not fit.
+    """
+    if not PAIR <= floats <= MOST_FLOATS:
+        raise VerifyException(f"expected {PAIR} to {MOST_FLOATS} floats, got {floats}")
+    if not 0 <= first <= FLOAT_REGISTERS - floats:
+        raise VerifyException(
+            f"expected registers from s0 to s{FLOAT_REGISTERS - 1}, got {floats} from s{first} on"
+        )
+    assert is_buffer_type(type_)
+    if not isinstance(type_.element_type, Float32Type):
+        raise VerifyException(f"expected floats in memory, got {type_}")
+    verify_vector(type_, floats)
 
 
 @irdl_op_definition
@@ -189,18 +207,7 @@ class LoadFloatsOp(IRDLOperation):
 
     def verify_(self) -> None:
         """The buffer is a vector of as many floats, for as many registers."""
-        if not PAIR <= self.words <= MOST_FLOATS:
-            raise VerifyException(f"expected {PAIR} to {MOST_FLOATS} results, got {self.words}")
-        if not 0 <= self.first <= FLOAT_REGISTERS - self.words:
-            raise VerifyException(
-                f"expected registers from s0 to s{FLOAT_REGISTERS - 1}, "
-                f"got {self.words} from s{self.first} on"
-            )
-        type_ = self.memref.type
-        assert is_buffer_type(type_)
-        if not isinstance(type_.element_type, Float32Type):
-            raise VerifyException(f"expected floats in memory, got {type_}")
-        verify_vector(type_, self.words)
+        verify_floats(self.memref.type, self.words, self.first)
 
 
 @irdl_op_definition
@@ -233,6 +240,55 @@ class StoreWordOp(IRDLOperation):
     def verify_(self) -> None:
         """The buffer is a vector of bytes or of 16-bit integers."""
         verify_words(self.memref.type, (8, 16))
+
+
+@irdl_op_definition
+class StoreFloatsOp(IRDLOperation):
+    """VSTM: stores some floats to neighbouring elements, from the one at the index on.
+
+    The instruction reads neighbouring registers, from `register` on: 4 is s4. A C compiler moves a
+    value there if it lies in another one.
+
+    ```mlir
+    dsp.store_floats %a, %b, %c from 4 to %row[%i] : f32, f32, f32 to memref<24xf32>
+    ```
+    """
+
+    name = "dsp.store_floats"
+
+    values = var_operand_def(Float32Type)
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    register = prop_def(IntegerAttr.constr(i64))
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$values `from` $register `to` $memref `[` $index `]` attr-dict "
+        "`:` type($values) `to` type($memref)"
+    )
+
+    def __init__(
+        self, values: Sequence[SSAValue], memref: SSAValue, index: SSAValue, register: int
+    ) -> None:
+        super().__init__(
+            operands=[values, memref, index],
+            properties={"register": IntegerAttr(register, i64)},
+        )
+
+    @property
+    def words(self) -> int:
+        """The words that it stores."""
+        return len(self.values)
+
+    @property
+    def first(self) -> int:
+        """The number of the first register."""
+        return self.register.value.data
+
+    def verify_(self) -> None:
+        """The buffer is a vector of as many floats, for as many registers."""
+        verify_floats(self.memref.type, self.words, self.first)
 
 
 @irdl_op_definition

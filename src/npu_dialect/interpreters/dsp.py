@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from typing import Any
 
 import numpy as np
 from xdsl.interpreter import (
@@ -83,6 +84,24 @@ def load_floats(op: dsp.LoadFloatsOp) -> Callable[[Array, int], tuple[np.float32
     return loaded
 
 
+def store_floats(op: dsp.StoreFloatsOp) -> Callable[..., None]:
+    """The function that stores the floats of an op to neighbouring elements of a vector.
+
+    It raises: InterpretationError if one is outside the buffer, or the buffer is read-only.
+    """
+    count = op.words
+
+    def store(*operands: Any) -> None:
+        *values, buffer, index = operands
+        if not 0 <= index <= buffer.size - count:
+            raise outside(buffer, index)
+        if not buffer.flags.writeable:
+            raise InterpretationError("store to a constant")
+        buffer[index : index + count] = values
+
+    return store
+
+
 def store_word(value: int, buffer: Array, index: int) -> None:
     """Store a word as four bytes of a vector, the lowest byte first, from an element on.
 
@@ -145,6 +164,14 @@ class DspFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """Store a word as four bytes."""
         store_word(*args)
+        return ()
+
+    @impl(dsp.StoreFloatsOp)
+    def run_store_floats(
+        self, _: Interpreter, op: dsp.StoreFloatsOp, args: PythonValues
+    ) -> PythonValues:
+        """Store neighbouring floats."""
+        store_floats(op)(*args)
         return ()
 
     @impl(dsp.CopyWordsOp)

@@ -35,6 +35,7 @@ from npu_dialect.interpreters.dsp import (
     rounded,
     scaled_bytes,
     scaled_pair,
+    store_floats,
     store_word,
 )
 from npu_dialect.interpreters.expressions import expression_of
@@ -219,6 +220,8 @@ def function_for(op: Operation) -> Callable[..., Any] | None:
             return copy_words(op)
         case dsp.LoadFloatsOp():
             return load_floats(op)
+        case dsp.StoreFloatsOp():
+            return store_floats(op)
         case _:
             return FUNCTIONS.get(type(op)) or vector_meaning(op) or meaning_of(op)
 

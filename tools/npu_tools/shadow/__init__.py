@@ -50,6 +50,7 @@ FOLLOWED = (
     dsp.LoadPairOp,
     dsp.LoadFloatsOp,
     dsp.StoreWordOp,
+    dsp.StoreFloatsOp,
     dsp.CopyWordsOp,
     mve.LoadOp,
     mve.StoreOp,

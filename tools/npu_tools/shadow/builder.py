@@ -190,6 +190,7 @@ class Builder:
                 | dsp.LoadPairOp()
                 | dsp.LoadFloatsOp()
                 | dsp.StoreWordOp()
+                | dsp.StoreFloatsOp()
                 | dsp.CopyWordsOp()
             ):
                 self.words(op)
@@ -206,7 +207,12 @@ class Builder:
 
     def words(
         self,
-        op: dsp.LoadWordOp | dsp.LoadPairOp | dsp.LoadFloatsOp | dsp.StoreWordOp | dsp.CopyWordsOp,
+        op: dsp.LoadWordOp
+        | dsp.LoadPairOp
+        | dsp.LoadFloatsOp
+        | dsp.StoreWordOp
+        | dsp.StoreFloatsOp
+        | dsp.CopyWordsOp,
     ) -> None:
         """Note the accesses of an op to whole words."""
         match op:
@@ -215,6 +221,9 @@ class Builder:
                 self.element(op, op.memref, [op.index], writes=False, count=count)
             case dsp.StoreWordOp():
                 self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))
+            case dsp.StoreFloatsOp():
+                count = op.words * word_of(op.memref)
+                self.element(op, op.memref, [op.index], writes=True, count=count)
             case dsp.CopyWordsOp():
                 self.element(op, op.source, [op.first], writes=False, count=op.elements)
                 self.element(op, op.target, [op.start], writes=True, count=op.elements)

@@ -33,6 +33,7 @@ WRITERS: frozenset[type[Operation]] = frozenset(
         CallOp,
         *dma.DMA.operations,
         dsp.StoreWordOp,
+        dsp.StoreFloatsOp,
         dsp.CopyWordsOp,
         dsp.KeepOrderOp,
         mve.StoreOp,

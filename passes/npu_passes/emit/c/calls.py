@@ -62,7 +62,7 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 
 WRITERS: tuple[type[Operation], ...] = (
     *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, mve.StoreOp, mve.ScatterOp),
-    *(dsp.CopyWordsOp, dma.StartOp, CallOp),
+    *(dsp.StoreFloatsOp, dsp.CopyWordsOp, dma.StartOp, CallOp),
 )
 """The ops that write memory, or call a function that may do so."""
 
@@ -196,7 +196,13 @@ def effects_of(
     arenas = {memory_of_type(op.results[0].type) for op in placed}
     for op in ops.of(*WRITERS):
         match op:
-            case memref.StoreOp() | dsp.StoreWordOp() | mve.StoreOp() | mve.ScatterOp():
+            case (
+                memref.StoreOp()
+                | dsp.StoreWordOp()
+                | dsp.StoreFloatsOp()
+                | mve.StoreOp()
+                | mve.ScatterOp()
+            ):
                 written.add(root_of(op.memref))
             case memref.CopyOp():
                 written.add(root_of(op.destination))

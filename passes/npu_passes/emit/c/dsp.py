@@ -33,6 +33,7 @@ Access: TypeAlias = (
     | dsp.LoadPairOp
     | dsp.LoadFloatsOp
     | dsp.StoreWordOp
+    | dsp.StoreFloatsOp
     | mve.LoadOp
     | mve.StoreOp
     | mve.PlacesOp
@@ -90,6 +91,17 @@ def print_store_word(body: Body, op: dsp.StoreWordOp) -> None:
     target, value = address(body, op), body.use(op.value)
     body.flush()
     body.line(f"{use_helper(body.unit, 'store_word')}({target.text}, {value.text});")
+
+
+def print_store_floats(body: Body, op: dsp.StoreFloatsOp) -> None:
+    """Print the store of some floats to neighbouring elements."""
+    shape = op.words, op.first
+    name, helper = loaded_floats.store_name_of(*shape), loaded_floats.store_of(*shape)
+    use_macro(body.unit, INLINE)
+    body.unit.helpers.setdefault(name, helper.text(name))
+    target, values = address(body, op), [body.use(value).text for value in op.values]
+    body.flush()
+    body.line(f"{name}({target.text}, {', '.join(values)});")
 
 
 def print_copy_words(body: Body, op: dsp.CopyWordsOp) -> None:

@@ -1,6 +1,9 @@
-"""The C functions for `dsp.load_floats`: one for each number of floats and first register.
+"""The C functions for `dsp.load_floats` and `dsp.store_floats`.
 
-    %v, %w = dsp.load_floats %x[%i] to 4      ->      npu_dsp_load_2_s4(&x[i], &v, &w);
+There is one for each number of floats and first register.
+
+    %v, %w = dsp.load_floats %x[%i] to 4        ->      npu_dsp_load_2_s4(&x[i], &v, &w);
+    dsp.store_floats %v, %w from 4 to %x[%i]    ->      npu_dsp_store_2_s4(&x[i], v, w);
 
 In assembly the values are in registers that it names, and a C compiler reads them from there while
 nothing else is loaded into these. gcc's first scheduling would move the loads ahead of the last
@@ -49,6 +52,35 @@ def load_of(floats: int, register: int) -> Helper:
     )
 
 
+def store_of(floats: int, register: int) -> Helper:
+    """The function that stores some floats, which the registers from one on hold."""
+    values = [f"v{number}" for number in range(floats)]
+    registers = [f"s{register + number}" for number in range(floats)]
+    fixed = [
+        f'register float x{number} __asm__("{each}") = v{number};'
+        for number, each in enumerate(registers)
+    ]
+    operands = ", ".join(f'"t"(x{number})' for number in range(floats))
+    lines = [
+        f"typedef struct {{ float all[{floats}]; }} block;",
+        *fixed,
+        f'__asm__("vstmia %1, {{{registers[0]}-{registers[-1]}}}"',
+        '        : "=m"(*(block *)at)',
+        f'        : "r"(at), {operands});',
+    ]
+    plain = [f"at[{number}] = {value};" for number, value in enumerate(values)]
+    parameters = ", ".join(f"float {value}" for value in values)
+    return Helper(
+        f"void {{}}(float *at, {parameters})",
+        f"Floats to neighbouring elements, in one instruction: {floats}.",
+        "\n".join(plain),
+        "\n".join(lines),
+        CONDITION,
+        (),
+        INLINE,
+    )
+
+
 def pointers(floats: int) -> list[str]:
     """The names of the parameters that point to where the floats go."""
     return [f"to{number}" for number in range(floats)]
@@ -59,8 +91,14 @@ def name_of(floats: int, register: int) -> str:
     return f"npu_dsp_load_{floats}_s{register}"
 
 
+def store_name_of(floats: int, register: int) -> str:
+    """The name of the function that stores some floats from a first register on."""
+    return f"npu_dsp_store_{floats}_s{register}"
+
+
 LOAD_NAMES = frozenset(
-    name_of(floats, register)
+    name(floats, register)
+    for name in (name_of, store_name_of)
     for floats in range(dsp.PAIR, dsp.MOST_FLOATS + 1)
     for register in range(dsp.FLOAT_REGISTERS - floats + 1)
 )

@@ -21,6 +21,7 @@ from npu_passes.emit.c.dsp import (
     print_load_floats,
     print_load_pair,
     print_load_word,
+    print_store_floats,
     print_store_word,
 )
 from npu_passes.emit.c.expr import Expr, Rank
@@ -221,6 +222,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dsp.LoadPairOp: print_load_pair,
     dsp.LoadFloatsOp: print_load_floats,
     dsp.StoreWordOp: print_store_word,
+    dsp.StoreFloatsOp: print_store_floats,
     dsp.CopyWordsOp: print_copy_words,
     dsp.KeepOrderOp: print_keep_order,
     mve.LoadOp: print_load_vector,

@@ -240,6 +240,12 @@ def load_floats(b: WordBuilder, op: dsp.LoadFloatsOp) -> tuple[SSAValue, ...]:
     return tuple(b.load(op.memref, [b.add(op.index, number)]) for number in range(op.words))
 
 
+def store_floats(b: WordBuilder, op: dsp.StoreFloatsOp) -> None:
+    """Store floats to neighbouring elements."""
+    for number, value in enumerate(op.values):
+        b.store(value, op.memref, [b.add(op.index, number)])
+
+
 def store_word(b: WordBuilder, op: dsp.StoreWordOp) -> None:
     """Store the elements of a word, the lowest one first."""
     kind, numbers = parts_of(op)
@@ -267,6 +273,7 @@ BUILD: Mapping[type[Operation], Build] = MappingProxyType(
         dsp.LoadPairOp: load_pair,
         dsp.LoadFloatsOp: load_floats,
         dsp.StoreWordOp: store_word,
+        dsp.StoreFloatsOp: store_floats,
         dsp.CopyWordsOp: copy_words,
         dsp.Sxtb16Op: extend,
         dsp.Uxtb16Op: extend,
