@@ -22,6 +22,7 @@ from npu_passes.lowering.conv_places import BlockOrigin, Patch
 from npu_passes.lowering.conv_plans import plan_conv
 from npu_passes.lowering.conv_sums import ConvSums
 from npu_passes.lowering.epilogue import Epilogue, Operands
+from npu_passes.lowering.float_starts import FloatStarts
 from npu_passes.lowering.float_weights import FloatWeights
 from npu_passes.lowering.gathered import Gather
 from npu_passes.lowering.pool_window import PoolWindow
@@ -59,6 +60,8 @@ class ConvLowering:
     window: PoolWindow
     has_edges: bool
     """Whether rows above and below the interior have blocks of their own, which is more code."""
+    held: FloatStarts | None
+    """Loads and stores of sums that have registers of their own; None if they have none."""
     strips: Strips | None
     """The rows that are computed together; None if each is computed by itself.
 
@@ -260,6 +263,8 @@ class ConvLowering:
     def biases(self, place: BlockOrigin) -> list[SSAValue]:
         """First values of the sums, one for each filter of a block: the biases, or zero."""
         b, bias, filters = self.b, self.op.bias, self.plan.block.filters
+        if self.held is not None:
+            return []
         if bias is None:
             return [self.epilogue.zero()] * filters
         return [b.load(bias, [b.add(place.filter, f)], "bias") for f in range(filters)]
@@ -272,6 +277,8 @@ class ConvLowering:
         With `accumulate`, they are the values in the output; otherwise the biases.
         """
         b = self.b
+        if self.held is not None:
+            return self.held.load(place.filter)
         if self.op.accumulate is None:
             return [bias for bias in biases for _ in range(width)]
         return [
@@ -319,17 +326,29 @@ class ConvLowering:
         self, place: BlockOrigin, row: Index, column: Index, width: int, values: Sequence[SSAValue]
     ) -> None:
         """Store the values of a block."""
+        stored: list[SSAValue] = []
         for index, value in enumerate(values):
             filter, offset = divmod(index, width)
-            self.put(place, filter, row, self.b.add(column, offset), value)
+            if self.held is None:
+                self.put(place, filter, row, self.b.add(column, offset), value)
+            else:
+                at = self.place_of(place, filter, row, self.b.add(column, offset))
+                stored.append(self.epilogue(value, at[1], at))
+        if self.held is not None:
+            self.held.store(self.out, place, row, column, stored)
 
     def put(
         self, place: BlockOrigin, filter: int, row: Index, column: Index, value: SSAValue
     ) -> None:
         """Store one output."""
-        channel = self.b.add(place.filter, filter)
-        at = (place.image, channel, row, column)
-        store(self.b, self.epilogue(value, channel, at), self.out, at)
+        at = self.place_of(place, filter, row, column)
+        store(self.b, self.epilogue(value, at[1], at), self.out, at)
+
+    def place_of(
+        self, place: BlockOrigin, filter: int, row: Index, column: Index
+    ) -> tuple[Index, Index, Index, Index]:
+        """The index of an output of one of the filters of a block."""
+        return place.image, self.b.add(place.filter, filter), row, column
 
 
 def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptions) -> None:
@@ -341,4 +360,5 @@ def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptio
     epilogue = Epilogue(b, op, out)
     window = PoolWindow(b, op, plan, epilogue)
     has_edges, strips = options.flash == "fast", strips_of(op, plan, options)
-    ConvLowering(b, op, out, plan, sums, epilogue, window, has_edges, strips).build()
+    held = FloatStarts.of(b, op, plan, options)
+    ConvLowering(b, op, out, plan, sums, epilogue, window, has_edges, held, strips).build()

@@ -112,6 +112,8 @@ class ConvPlan:
     all weights of a block would be invariant in the grid loops, and a C compiler that keeps them in
     registers would run out of registers.
     """
+    holds_sums: bool = False
+    """Whether each sum of a block of floats has a register of its own, from load to store."""
 
 
 def interior(axis: Axis, pool: Axis | None) -> Span:
@@ -327,13 +329,15 @@ def plan(
     floats: bool = False,
     wide: bool = False,
     runs: bool = False,
+    held: tuple[int, int] | None = None,
 ) -> ConvPlan:
     """The loop structure of a convolution with `filters` filters of `depth` channels in a group.
 
     `modes`: the possible ways to compute the pooling, best first; `registers`: floating-point
     registers, 0 without an FPU; `unroll`: the most multiply-accumulates of straight-line code;
     `floats`: whether sums are in floating-point registers; `wide`: whether register blocks may be
-    wide, which is more code; `runs`: whether several floats can be loaded at once.
+    wide, which is more code; `runs`: whether several floats can be loaded at once; `held`: the
+    filters and columns of a block whose sums have registers of their own.
     """
     mode = choose_mode(modes, (pool[0].kernel, pool[1].kernel) if pool else None, registers)
     gathers = mode == "gather" and pool is not None
@@ -360,9 +364,13 @@ def plan(
         if runs and is_dense(rows, columns, None):
             found = row_block(filters, span_columns.total, depth, kernel, columns.stride, registers)
             block = block if found is None else Block(found[0], 1, found[1])
+    if held is not None:
+        block = Block(held[0], 1, held[1])
     lines = choose_unroll(kernel, block.sums, unroll)
     channels = 1
-    if floats and lines.rows and block.sums > 1:
+    if held is not None:
+        channels = depth
+    elif floats and lines.rows and block.sums > 1:
         products = block.sums * kernel[0] * kernel[1]
         channels = divisor(depth, min(unroll, FEW_PRODUCTS) // products)
     ends = None
@@ -381,4 +389,5 @@ def plan(
         channels,
         window_at_once=at_once,
         filters_inside=depth == 1 and lines.rows and mode != "scatter" and filters > block.filters,
+        holds_sums=held is not None,
     )

@@ -26,6 +26,12 @@ LOAD = 2.0
 WORD = 0.25
 """What a word of a load adds to these. It takes a cycle of a core that has one data bus, so fewer
 words are better where the instructions are nearly as many."""
+FEW_CHANNELS = 16
+"""The most channels of a layer whose sums have registers of their own: its code has no loop."""
+LEAST_HELD = 12
+"""The fewest sums of such a block. With fewer ones, other blocks take less."""
+STEP = 4.0
+"""Instructions around such a block. An estimate."""
 ENTRY = 12.0
 """Instructions around the loop over the channels of a block. An estimate."""
 
@@ -53,6 +59,11 @@ class Loads:
         """The registers for weights."""
         spare = SPARE + (BIASED if self.filters == 1 else 0)
         return self.registers - spare - self.sums - self.rows * self.extent
+
+    @property
+    def first_sum(self) -> int:
+        """The first register of sums that have registers of their own, in front of the inputs."""
+        return self.registers - self.rows * self.extent - self.sums
 
     def first_of(self, row: int) -> int:
         """The first register of a row of inputs; the last registers hold them."""
@@ -103,6 +114,35 @@ def row_block(
         if count > 1 or loads(count, columns).taps(taps) == taps
     ]
     return min(blocks, key=row, default=None)
+
+
+def even_block(filters: int, width: int, depth: int, registers: int) -> tuple[int, int] | None:
+    """The filters and columns of the block of a 1x1 layer whose outputs have few products.
+
+    Its sums have registers of their own. One instruction loads the first values of all of them, and
+    one stores a row of values. Blocks fill a row of `width` outputs, so there is code for one kind
+    of them. None if no such block fits, or if outputs have many products.
+    """
+
+    def loads(count: int, columns: int) -> Loads:
+        return Loads(count, count * columns, 1, columns, registers)
+
+    def work(block: tuple[int, int]) -> float:
+        count, columns = block
+        found = loads(count, columns)
+        accesses = depth + -(-depth // found.taps(depth)) + 1 + count
+        words = depth * (columns + count) + found.sums
+        return (STEP + LOAD * accesses + WORD * words) / found.sums
+
+    blocks = [
+        (count, columns)
+        for count in range(2, MOST_FILTERS + 1)
+        for columns in range(2, MOST_COLUMNS + 1)
+        if filters % count == 0 and width % columns == 0
+        if depth <= FEW_CHANNELS and LEAST_HELD <= count * columns <= MOST_LOADED
+        if loads(count, columns).fit
+    ]
+    return min(blocks, key=work, default=None)
 
 
 def window_filters(

@@ -10,6 +10,7 @@ from npu_dialect import dsp
 from npu_plans.kernels.float_plan import (
     MOST_LOADED,
     Loads,
+    even_block,
     features_at_once,
     inputs_at_once,
     row_block,
@@ -64,6 +65,41 @@ def test_blocks(
     block: tuple[int, int] | None,
 ) -> None:
     assert row_block(filters, width, depth, kernel, stride, 32) == block
+
+
+@pytest.mark.parametrize(
+    ("filters", "width", "depth", "block"),
+    [
+        (16, 48, 8, (2, 8)),
+        (32, 24, 16, (2, 8)),
+        (16, 12, 8, (4, 4)),
+        (24, 10, 8, (3, 5)),
+        (16, 48, 17, None),  # too many channels
+        (16, 13, 8, None),  # blocks would leave some columns
+        (16, 2, 8, None),  # too few sums
+        (1, 48, 8, None),
+    ],
+)
+def test_blocks_that_hold_sums(
+    filters: int, width: int, depth: int, block: tuple[int, int] | None
+) -> None:
+    assert even_block(filters, width, depth, 32) == block
+
+
+@settings(max_examples=200)
+@given(filters=st.integers(1, 64), width=st.integers(1, 64), depth=st.integers(1, 20))
+def test_registers_of_held_sums(filters: int, width: int, depth: int) -> None:
+    """Weights, sums and inputs are in registers of their own, and blocks leave no rest."""
+    block = even_block(filters, width, depth, 32)
+    if block is None:
+        return
+    count, columns = block
+    loads = Loads(count, count * columns, 1, columns, 32)
+    assert filters % count == width % columns == 0
+    assert loads.sums <= MOST_LOADED
+    assert loads.taps(depth) * count < loads.first_sum  # and one is left for zero
+    assert loads.first_sum + loads.sums == loads.first_of(0)
+    assert loads.first_of(0) + columns == 32
 
 
 def test_filters_of_a_pooling_window() -> None:

@@ -28,3 +28,21 @@ func.func @unknown(%x: memref<1x2x1x4xf32>, %w: memref<4x2x1x1xf32>, %y: memref<
   npu.conv2d ins(%x, %w : memref<1x2x1x4xf32>, memref<4x2x1x1xf32>) outs(%y : memref<1x4x1x4xf32>)
   func.return
 }
+
+"memref.global"() <{sym_name = "v", sym_visibility = "private", type = memref<2x1x1x1xf32>, initial_value = dense<[[[[1.0]]], [[[2.0]]]]> : tensor<2x1x1x1xf32>, constant}> : () -> ()
+"memref.global"() <{sym_name = "b", sym_visibility = "private", type = memref<2xf32>, initial_value = dense<[5.0, 6.0]> : tensor<2xf32>, constant}> : () -> ()
+
+// The first values of 12 sums are loaded at once, in front of six inputs. Each row of outputs is stored at once.
+// CHECK-LABEL: func.func @held
+// CHECK: dsp.load_floats %starts{{.*}} to 14
+// CHECK: dsp.store_floats {{.*}} from 14 to
+// CHECK: dsp.store_floats {{.*}} from 20 to
+// CHECK-NOT: memref.store
+// SINGLE-LABEL: func.func @held
+// SINGLE-NOT: store_floats
+func.func @held(%x: memref<1x1x1x6xf32>, %y: memref<1x2x1x6xf32>) {
+  %w = memref.get_global @v : memref<2x1x1x1xf32>
+  %b = memref.get_global @b : memref<2xf32>
+  npu.conv2d ins(%x, %w, %b : memref<1x1x1x6xf32>, memref<2x1x1x1xf32>, memref<2xf32>) outs(%y : memref<1x2x1x6xf32>) {npu.layer = "held"}
+  func.return
+}
