@@ -91,6 +91,32 @@ def test_no_word_outside_of_a_buffer(at: int) -> None:
         access("pair", at, np.arange(3, dtype=np.int32))
 
 
+@pytest.mark.parametrize("at", [-1, 0, 1, 2])
+@pytest.mark.parametrize("looped", [False, True])
+def test_floats_are_stored_inside_of_a_buffer(at: int, *, looped: bool) -> None:
+    kind = "memref<3xf32, #npu.sram>"
+    store = f"dsp.store_floats %a, %b from 4 to %m[%at] : f32, f32 to {kind}"
+    loop = f"scf.for %i = %zero to %one step %one {{ {store} }}" if looped else store
+    text = f"""
+    func.func @f(%m: {kind} {{sram.input, sram.output}}) {{
+      %at = arith.constant {at} : index
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %a = arith.constant 5.0 : f32
+      %b = arith.constant 6.0 : f32
+      {loop}
+      func.return
+    }}"""
+    wanted = np.zeros(3, np.float32)
+    if at not in (0, 1):
+        with pytest.raises(InterpretationError, match=f"word at {at} outside a buffer of shape"):
+            run_function(parse(text), None, [wanted])
+        return
+    (found,) = run_function(parse(text), None, [wanted])
+    wanted[at : at + 2] = 5, 6
+    np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize(("first", "start"), [(-1, 0), (5, 0), (0, -1), (0, 5), (3, 0), (0, 3)])
 @pytest.mark.parametrize("looped", [False, True])
 def test_copies_stay_in_their_buffers(first: int, start: int, *, looped: bool) -> None:

@@ -187,6 +187,48 @@ def test_loads_of_several_floats(machine: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(run.outputs["y"], x)
 
 
+def float_stores() -> str:
+    """A program that copies `%x` with loads and stores of every length, in equal registers."""
+    total = sum(range(PAIR, MOST_FLOATS + 1))
+    kind = f"memref<{total}xf32, #npu.sram>"
+    lines, place = list[str](), 0
+    for count in range(PAIR, MOST_FLOATS + 1):
+        register = FLOAT_REGISTERS - count if count % 2 else 0
+        names, types = (
+            ", ".join(each) for each in ([f"%v{place + n}" for n in range(count)], ["f32"] * count)
+        )
+        lines += [
+            f"%i{place} = arith.constant {place} : index",
+            f"{names} = dsp.load_floats %x[%i{place}] to {register} : {kind} -> {types}",
+            f"dsp.store_floats {names} from {register} to %y[%i{place}] : {types} to {kind}",
+        ]
+        place += count
+    inner = "\n".join(lines)
+    return f"""
+    func.func @stores(
+        %x: {kind} {{sram.input, sram.offset = 0 : i64}},
+        %y: {kind} {{sram.output, sram.offset = {4 * total} : i64}}
+    ) attributes {{sram.arena = {8 * total} : i64}} {{
+      {inner}
+      func.return
+    }}"""
+
+
+@pytest.mark.parametrize("machine", ["", "cortex-m4", "cortex-m0"])
+def test_stores_of_several_floats(machine: str, tmp_path: Path) -> None:
+    x = np.arange(sum(range(PAIR, MOST_FLOATS + 1)), dtype=np.float32)
+    if not machine:
+        module = parse(float_stores())
+        module.verify()
+        np.testing.assert_array_equal(run_function(module, "stores", (x,))[0], x)
+        computes(float_stores(), "stores", (x,), (x,), "c++")
+        return
+    require(machine)
+    write_files(tmp_path, emit_text(float_stores(), "stores"), "stores")
+    (run,) = run_on(machine, tmp_path / "stores.c", [{"x": x}]).runs
+    np.testing.assert_array_equal(run.outputs["y"], x)
+
+
 def test_functions_with_loads_of_several_floats_keep_their_order() -> None:
     kind = "memref<4xf32>"
     source = emit_text(
@@ -253,7 +295,8 @@ def test_only_functions_that_are_used() -> None:
 
 def test_the_program_has_every_op() -> None:
     named = {op.partition(" ")[0] for op in OPS}
-    named |= {"dsp.store_word", "dsp.keep_order", "dsp.copy_words", "dsp.load_floats"}
+    named |= {"dsp.store_word", "dsp.keep_order", "dsp.copy_words"}
+    named |= {"dsp.load_floats", "dsp.store_floats"}
     assert named == {op.name for op in DSP.operations}
     printed = set(re.findall(r"npu_dsp_\w+(?=\()", emit_text(program()).source))
     assert printed == set(HELPERS)

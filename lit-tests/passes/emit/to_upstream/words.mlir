@@ -71,6 +71,16 @@ func.func @other(%x: i32, %y: i32, %f: f32) -> (i32, i32, i32, i32, i32, i32, i3
   func.return %a, %b, %c, %d, %e, %p, %q, %r, %s : i32, i32, i32, i32, i32, i32, i32, i32, i32
 }
 
+// Floats are stored one by one.
+// CHECK-LABEL: func.func @floats(
+// CHECK:         memref.store %a, %row[%i]
+// CHECK:         memref.store %b, %row[
+// CHECK-NOT:     dsp
+func.func @floats(%row: memref<8xf32, #npu.sram>, %i: index, %a: f32, %b: f32) {
+  dsp.store_floats %a, %b from 4 to %row[%i] : f32, f32 to memref<8xf32, #npu.sram>
+  func.return
+}
+
 // All elements are loaded before the first is stored.
 // CHECK-LABEL: func.func @copy(
 // CHECK-COUNT-4: memref.load %halves
