@@ -147,14 +147,12 @@ class NestReader:
     ) -> Iterator[Node]:
         """The accesses of an op to whole words."""
         match op:
-            case LoadWordOp() | LoadPairOp() | LoadFloatsOp():
+            case LoadWordOp() | LoadPairOp() | LoadFloatsOp() | StoreFloatsOp():
                 size = op.words * WORD_BYTES
-                yield from self.element(op.memref, [op.index], writes=False, size=size)
+                writes = isinstance(op, StoreFloatsOp)
+                yield from self.element(op.memref, [op.index], writes=writes, size=size)
             case StoreWordOp():
                 yield from self.element(op.memref, [op.index], writes=True, size=WORD_BYTES)
-            case StoreFloatsOp():
-                size = op.words * WORD_BYTES
-                yield from self.element(op.memref, [op.index], writes=True, size=size)
             case CopyWordsOp():
                 size = op.count * WORD_BYTES
                 yield from self.element(op.source, [op.first], writes=False, size=size)

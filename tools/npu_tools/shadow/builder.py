@@ -216,14 +216,12 @@ class Builder:
     ) -> None:
         """Note the accesses of an op to whole words."""
         match op:
-            case dsp.LoadWordOp() | dsp.LoadPairOp() | dsp.LoadFloatsOp():
+            case dsp.LoadWordOp() | dsp.LoadPairOp() | dsp.LoadFloatsOp() | dsp.StoreFloatsOp():
                 count = op.words * word_of(op.memref)
-                self.element(op, op.memref, [op.index], writes=False, count=count)
+                writes = isinstance(op, dsp.StoreFloatsOp)
+                self.element(op, op.memref, [op.index], writes=writes, count=count)
             case dsp.StoreWordOp():
                 self.element(op, op.memref, [op.index], writes=True, count=word_of(op.memref))
-            case dsp.StoreFloatsOp():
-                count = op.words * word_of(op.memref)
-                self.element(op, op.memref, [op.index], writes=True, count=count)
             case dsp.CopyWordsOp():
                 self.element(op, op.source, [op.first], writes=False, count=op.elements)
                 self.element(op, op.target, [op.start], writes=True, count=op.elements)

@@ -14,6 +14,8 @@ All registers are read before the first store: some sanitizers call a function a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from npu_dialect import dsp
 from npu_passes.emit.c.copied_words import CONDITION
 from npu_passes.emit.c.dsp_helpers import Helper
@@ -41,15 +43,8 @@ def load_of(floats: int, register: int) -> Helper:
     ]
     plain = [f"*{to} = at[{number}];" for number, to in enumerate(pointers(floats))]
     parameters = ", ".join(f"float *{to}" for to in pointers(floats))
-    return Helper(
-        f"void {{}}(const float *at, {parameters})",
-        f"Neighbouring floats, in one instruction: {floats}.",
-        "\n".join(plain),
-        "\n".join(lines),
-        CONDITION,
-        (),
-        INLINE,
-    )
+    head, what = f"void {{}}(const float *at, {parameters})", "Neighbouring floats"
+    return helper_of(head, f"{what}, in one instruction: {floats}.", plain, lines)
 
 
 def store_of(floats: int, register: int) -> Helper:
@@ -70,9 +65,15 @@ def store_of(floats: int, register: int) -> Helper:
     ]
     plain = [f"at[{number}] = {value};" for number, value in enumerate(values)]
     parameters = ", ".join(f"float {value}" for value in values)
+    head, what = f"void {{}}(float *at, {parameters})", "Floats to neighbouring elements"
+    return helper_of(head, f"{what}, in one instruction: {floats}.", plain, lines)
+
+
+def helper_of(head: str, what: str, plain: Sequence[str], lines: Sequence[str]) -> Helper:
+    """A function with lines of plain C, and others for the instruction."""
     return Helper(
-        f"void {{}}(float *at, {parameters})",
-        f"Floats to neighbouring elements, in one instruction: {floats}.",
+        head,
+        what,
         "\n".join(plain),
         "\n".join(lines),
         CONDITION,
