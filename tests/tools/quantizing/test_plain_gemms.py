@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def product(
     weights = {"w": rng.standard_normal(shape, np.float32)}
     if addend is not None:
         weights["c"] = np.asarray(3 * rng.standard_normal(addend), np.float32)
-    options = {"alpha": alpha, "beta": beta, "transB": int(transposed)}
+    options: dict[str, Any] = {"alpha": alpha, "beta": beta, "transB": int(transposed)}
     node = helper.make_node("Gemm", ["input", *weights], ["y"], "g", **options)
     return model_of([node], weights, (ROWS, DEPTH), "y")
 
