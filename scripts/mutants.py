@@ -3,6 +3,7 @@
     .venv/bin/python scripts/mutants.py              all mutants of scripts/mutants.toml
     .venv/bin/python scripts/mutants.py --room npu_plans/arena -j 2
     .venv/bin/python scripts/mutants.py --only 7 --only 8
+    .venv/bin/python scripts/mutants.py --share 1/2  those with odd numbers
     .venv/bin/python scripts/mutants.py --list
 
 A mutant changes one line of a product file. Its tests run on a temporary copy of the sources, so
@@ -328,7 +329,16 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
         mutants = [each for each in mutants if each.room.startswith(arguments.room)]
     if arguments.only:
         mutants = [each for each in mutants if each.number in arguments.only]
+    if arguments.share:
+        rest, parts = arguments.share
+        mutants = [each for each in mutants if each.number % parts == rest]
     return mutants
+
+
+def share(text: str) -> tuple[int, int]:
+    """The two numbers of `K/N`: mutants whose numbers leave K when they are divided by N."""
+    rest, _, parts = text.partition("/")
+    return int(rest), int(parts)
 
 
 def main() -> int:
@@ -337,6 +347,7 @@ def main() -> int:
     parser.add_argument("--table", type=Path, default=TABLE, help="another table")
     parser.add_argument("--room", help="only mutants of rooms whose names begin so")
     parser.add_argument("--only", type=int, action="append", metavar="N", help="only mutant N")
+    parser.add_argument("--share", type=share, metavar="K/N", help="only each Nth mutant")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
     parser.add_argument("--passing", action="store_true", help="tests pass without mutants")
     parser.add_argument("-j", type=int, default=1, metavar="N", help="run N mutants at once")

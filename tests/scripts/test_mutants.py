@@ -102,3 +102,17 @@ def test_what_is_noticed_and_what_survives(tmp_path: Path) -> None:
     code, text = run(tmp_path, wrong * 9 + excused)
     assert (code, text.splitlines()[-1]) == (0, "10 passed, 0 failed")
     assert (ROOT / "src/npu_dialect/windows.py").read_text() == before
+
+
+def test_a_share_of_the_table(mutants: ModuleType) -> None:
+    found = [
+        subprocess.run(
+            (sys.executable, SCRIPTS / "mutants.py", "--list", "--share", share),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for share in ("0/2", "1/2")
+    ]
+    assert [each[0].split()[0] for each in found] == ["#2", "#1"]
+    assert sum(map(len, found)) == len(mutants.read_table())
