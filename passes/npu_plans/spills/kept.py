@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from npu_plans.arena.problem import Buffer
+from npu_plans.spills.cheapest import Program
 from npu_plans.spills.problem import SpillProblem
 
 
@@ -116,48 +116,17 @@ def most_saved(gaps: Sequence[Gap], free: Mapping[int, int]) -> tuple[Gap, ...]:
     uses = {(gap.part, point): relief for gap in gaps for point, relief in gap.ends}
     column = {use: place for place, use in enumerate(uses, len(gaps))}
     sizes = {gap.part: gap.size for gap in gaps}
-    rows = [
-        ({number: 1, column[gap.part, point]: -1}, 0)
-        for number, gap in enumerate(gaps)
-        for point, _ in gap.ends
-    ]
+    program = Program({number: number for number in range(len(gaps))})
+    program.costs = [*(-gap.size for gap in gaps), *[0] * len(uses)]
+    for number, gap in enumerate(gaps):
+        for point, _ in gap.ends:
+            program.add_row({number: 1, column[gap.part, point]: -1}, -float("inf"), 0)
     for point, room in free.items():
         row = {number: gap.size for number, gap in enumerate(gaps) if gap.first < point < gap.last}
         for (part, at), relief in uses.items():
             if at == point:
                 row[column[part, at]] = sizes[part] - relief
         if sum(max(0, size) for size in row.values()) > room:
-            rows.append((row, room))
-    chosen = solve([-gap.size for gap in gaps], len(uses), rows)
+            program.add_row(row, -float("inf"), room)
+    chosen = program.solve(frozenset()) or ()
     return tuple(gap for number, gap in enumerate(gaps) if number in chosen)
-
-
-def solve(
-    costs: Sequence[int], others: int, rows: Sequence[tuple[dict[int, int], int]]
-) -> set[int]:
-    """The variables with costs that are 1 in the cheapest solution; 0 of each is a solution.
-
-    `others`: how many variables in [0, 1] follow them. `rows`: sums that are at most a number;
-    each is scaled to a largest coefficient of 1.
-    """
-    optimize: Any = import_module("scipy.optimize")
-    sparse: Any = import_module("scipy.sparse")
-    count = len(costs) + others
-    units = [max(map(abs, row.values())) for row, _ in rows]
-    entries = [
-        (index, place, size / unit)
-        for index, ((row, _), unit) in enumerate(zip(rows, units, strict=True))
-        for place, size in row.items()
-    ]
-    numbers, places, data = zip(*entries, strict=True)
-    matrix = sparse.csr_array((data, (numbers, places)), shape=(len(rows), count))
-    most = [most / unit for (_, most), unit in zip(rows, units, strict=True)]
-    result = optimize.milp(
-        [*costs, *[0] * others],
-        integrality=[1] * len(costs) + [0] * others,
-        bounds=optimize.Bounds([0.0] * count, [1.0] * count),
-        constraints=optimize.LinearConstraint(matrix, [-float("inf")] * len(rows), most),
-        options={"mip_rel_gap": 0.0},
-    )
-    values: Sequence[float] | None = result.x
-    return set() if values is None else {i for i in range(len(costs)) if values[i] > 0.5}
