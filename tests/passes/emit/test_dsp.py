@@ -142,11 +142,27 @@ def test_copies_take_two_instructions(tmp_path: Path) -> None:
     assert used.count("vldmia") == used.count("vstmia") == MOST_COPIED + 1
 
 
+FLOATS = sum(range(PAIR, MOST_FLOATS + 1))
+"""How many floats there are if each number of them is moved once."""
+FLOATS_KIND = f"memref<{FLOATS}xf32, #npu.sram>"
+
+
+def from_x_to_y(name: str, lines: Sequence[str]) -> str:
+    """A function with some lines, that reads `%x` and writes `%y`."""
+    inner = "\n".join(lines)
+    return f"""
+    func.func @{name}(
+        %x: {FLOATS_KIND} {{sram.input, sram.offset = 0 : i64}},
+        %y: {FLOATS_KIND} {{sram.output, sram.offset = {4 * FLOATS} : i64}}
+    ) attributes {{sram.arena = {8 * FLOATS} : i64}} {{
+      {inner}
+      func.return
+    }}"""
+
+
 def float_loads() -> str:
     """A program that copies `%x` in loads of every length, to the first or the last registers."""
-    total = sum(range(PAIR, MOST_FLOATS + 1))
-    kind = f"memref<{total}xf32, #npu.sram>"
-    lines, place = list[str](), 0
+    kind, lines, place = FLOATS_KIND, list[str](), 0
     for count in range(PAIR, MOST_FLOATS + 1):
         names = [f"%v{place + each}" for each in range(count)]
         register = FLOAT_REGISTERS - count if count % 2 else 0
@@ -161,37 +177,12 @@ def float_loads() -> str:
                 lines.append(f"{at} = arith.constant {place + each} : index")
             lines.append(f"memref.store {name}, %y[{at}] : {kind}")
         place += count
-    inner = "\n".join(lines)
-    return f"""
-    func.func @loads(
-        %x: {kind} {{sram.input, sram.offset = 0 : i64}},
-        %y: {kind} {{sram.output, sram.offset = {4 * total} : i64}}
-    ) attributes {{sram.arena = {8 * total} : i64}} {{
-      {inner}
-      func.return
-    }}"""
-
-
-@pytest.mark.parametrize("machine", ["", "cortex-m4", "cortex-m0"])
-def test_loads_of_several_floats(machine: str, tmp_path: Path) -> None:
-    x = np.arange(sum(range(PAIR, MOST_FLOATS + 1)), dtype=np.float32)
-    if not machine:
-        module = parse(float_loads())
-        module.verify()
-        np.testing.assert_array_equal(run_function(module, "loads", (x,))[0], x)
-        computes(float_loads(), "loads", (x,), (x,), "c++")
-        return
-    require(machine)
-    write_files(tmp_path, emit_text(float_loads(), "loads"), "loads")
-    (run,) = run_on(machine, tmp_path / "loads.c", [{"x": x}]).runs
-    np.testing.assert_array_equal(run.outputs["y"], x)
+    return from_x_to_y("loads", lines)
 
 
 def float_stores() -> str:
     """A program that copies `%x` with loads and stores of every length, in equal registers."""
-    total = sum(range(PAIR, MOST_FLOATS + 1))
-    kind = f"memref<{total}xf32, #npu.sram>"
-    lines, place = list[str](), 0
+    kind, lines, place = FLOATS_KIND, list[str](), 0
     for count in range(PAIR, MOST_FLOATS + 1):
         register = FLOAT_REGISTERS - count if count % 2 else 0
         names, types = (
@@ -203,29 +194,23 @@ def float_stores() -> str:
             f"dsp.store_floats {names} from {register} to %y[%i{place}] : {types} to {kind}",
         ]
         place += count
-    inner = "\n".join(lines)
-    return f"""
-    func.func @stores(
-        %x: {kind} {{sram.input, sram.offset = 0 : i64}},
-        %y: {kind} {{sram.output, sram.offset = {4 * total} : i64}}
-    ) attributes {{sram.arena = {8 * total} : i64}} {{
-      {inner}
-      func.return
-    }}"""
+    return from_x_to_y("stores", lines)
 
 
 @pytest.mark.parametrize("machine", ["", "cortex-m4", "cortex-m0"])
-def test_stores_of_several_floats(machine: str, tmp_path: Path) -> None:
-    x = np.arange(sum(range(PAIR, MOST_FLOATS + 1)), dtype=np.float32)
+@pytest.mark.parametrize("name", ["loads", "stores"])
+def test_loads_and_stores_of_several_floats(name: str, machine: str, tmp_path: Path) -> None:
+    text = float_loads() if name == "loads" else float_stores()
+    x = np.arange(FLOATS, dtype=np.float32)
     if not machine:
-        module = parse(float_stores())
+        module = parse(text)
         module.verify()
-        np.testing.assert_array_equal(run_function(module, "stores", (x,))[0], x)
-        computes(float_stores(), "stores", (x,), (x,), "c++")
+        np.testing.assert_array_equal(run_function(module, name, (x,))[0], x)
+        computes(text, name, (x,), (x,), "c++")
         return
     require(machine)
-    write_files(tmp_path, emit_text(float_stores(), "stores"), "stores")
-    (run,) = run_on(machine, tmp_path / "stores.c", [{"x": x}]).runs
+    write_files(tmp_path, emit_text(text, name), name)
+    (run,) = run_on(machine, tmp_path / f"{name}.c", [{"x": x}]).runs
     np.testing.assert_array_equal(run.outputs["y"], x)
 
 
