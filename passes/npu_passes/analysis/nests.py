@@ -33,6 +33,7 @@ from npu_dialect.dsp import (
     LoadWordOp,
     StoreFloatsOp,
     StoreWordOp,
+    WordsOp,
 )
 from npu_dialect.dsp.memory import WORD_BYTES
 from npu_dialect.mve import EightPlacesOp, PlacesOp, ScatterOp
@@ -121,14 +122,7 @@ class NestReader:
                 yield from self.element(op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 yield from self.element(op.memref, op.indices, writes=True)
-            case (
-                LoadWordOp()
-                | LoadPairOp()
-                | LoadFloatsOp()
-                | StoreWordOp()
-                | StoreFloatsOp()
-                | CopyWordsOp()
-            ):
+            case _ if isinstance(op, WordsOp):
                 yield from self.words(op)
             case LoadVectorOp() | StoreVectorOp() | PlacesOp():
                 size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
@@ -141,10 +135,7 @@ class NestReader:
             case _:
                 pass
 
-    def words(
-        self,
-        op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | StoreFloatsOp | CopyWordsOp,
-    ) -> Iterator[Node]:
+    def words(self, op: WordsOp) -> Iterator[Node]:
         """The accesses of an op to whole words."""
         match op:
             case LoadWordOp() | LoadPairOp() | LoadFloatsOp() | StoreFloatsOp():

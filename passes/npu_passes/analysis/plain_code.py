@@ -28,6 +28,7 @@ from npu_dialect.dsp import (
     LoadWordOp,
     StoreFloatsOp,
     StoreWordOp,
+    WordsOp,
 )
 from npu_dialect.npu.maps import element_bytes, storage_elements
 from npu_passes.analysis.affine_index import Linear, constant_of, linear
@@ -152,14 +153,7 @@ class Reader:
                 yield Call(callee, tuple(map(self.number, roots)), self.layers.get(op))
             case memref.LoadOp() | memref.StoreOp():
                 yield self.element(op)
-            case (
-                LoadWordOp()
-                | LoadPairOp()
-                | LoadFloatsOp()
-                | StoreWordOp()
-                | StoreFloatsOp()
-                | CopyWordsOp()
-            ):
+            case _ if isinstance(op, WordsOp):
                 yield from self.words(op)
             case KeepOrderOp():
                 yield Fence()
@@ -224,10 +218,7 @@ class Reader:
         value = self.number(op.value if writes else op.res)
         return self.access(op.memref, at, width, value, writes=writes)
 
-    def words(
-        self,
-        op: LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | StoreFloatsOp | CopyWordsOp,
-    ) -> Iterator[Step]:
+    def words(self, op: WordsOp) -> Iterator[Step]:
         """An access to some words, which lie at elements from an index on.
 
         A load of several words gives the first, from which the others follow.

@@ -52,6 +52,7 @@ from npu_dialect.dsp.memory import (
     LoadWordOp,
     StoreFloatsOp,
     StoreWordOp,
+    WordsOp,
 )
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "UsatOp",
     "Uxtab16Op",
     "Uxtb16Op",
+    "WordsOp",
 ]
 
 DSP = Dialect(

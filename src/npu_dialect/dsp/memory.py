@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     Float32Type,
@@ -374,3 +375,9 @@ class KeepOrderOp(IRDLOperation):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+WordsOp: TypeAlias = (
+    LoadWordOp | LoadPairOp | LoadFloatsOp | StoreWordOp | StoreFloatsOp | CopyWordsOp
+)
+"""The ops that move whole words."""

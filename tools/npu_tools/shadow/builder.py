@@ -185,14 +185,7 @@ class Builder:
                 self.element(op, op.memref, op.indices, writes=False)
             case memref.StoreOp():
                 self.element(op, op.memref, op.indices, writes=True)
-            case (
-                dsp.LoadWordOp()
-                | dsp.LoadPairOp()
-                | dsp.LoadFloatsOp()
-                | dsp.StoreWordOp()
-                | dsp.StoreFloatsOp()
-                | dsp.CopyWordsOp()
-            ):
+            case _ if isinstance(op, dsp.WordsOp):
                 self.words(op)
             case mve.LoadOp() | mve.StoreOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
@@ -207,12 +200,7 @@ class Builder:
 
     def words(
         self,
-        op: dsp.LoadWordOp
-        | dsp.LoadPairOp
-        | dsp.LoadFloatsOp
-        | dsp.StoreWordOp
-        | dsp.StoreFloatsOp
-        | dsp.CopyWordsOp,
+        op: dsp.WordsOp,
     ) -> None:
         """Note the accesses of an op to whole words."""
         match op:
