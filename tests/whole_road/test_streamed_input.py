@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.c_harness import run_c
@@ -75,6 +76,21 @@ def streamable(module: ModuleOp) -> bool:
 def test_floats_in_any_portions(case: Case, when: str, seed: int) -> None:
     assume(streamable(case.module))
     compare(case.module, when, "host", seed)
+
+
+TWICE = """
+func.func @f(%x: tensor<1x1x2x1xf32>) -> tensor<1x1x2x1xf32> {
+  %sum = npu.add %x, %x : (tensor<1x1x2x1xf32>, tensor<1x1x2x1xf32>) -> tensor<1x1x2x1xf32>
+  %w = arith.constant dense<0.5> : tensor<1x1x3x3xf32>
+  %y = npu.conv2d %sum, %w strides [1, 1] pads [1, 1, 1, 1]
+    : (tensor<1x1x2x1xf32>, tensor<1x1x3x3xf32>) -> tensor<1x1x2x1xf32>
+  func.return %y : tensor<1x1x2x1xf32>
+}
+"""
+
+
+def test_a_layer_that_reads_each_row_twice() -> None:
+    compare(Parser(context(), TWICE).parse_module(), "always", "host", 0)
 
 
 @pytest.mark.parametrize(

@@ -264,13 +264,12 @@ class Part:
         new.operands[0], new.operands[1] = start, stop
         self.builder.insert(new)
         argument = mapped[self.stream.argument]
-        for op in list(new.walk()):
-            if argument not in op.operands:
-                continue
-            if done is None:
-                drop_branch(op, new)
-            else:
+        readers = [op for op in new.walk() if argument in op.operands]
+        for op in readers:
+            if done is not None:
                 shift(op, done)
+            elif new.is_ancestor(op):
+                drop_branch(op, new)
 
 
 def known(value: SSAValue) -> int | None:
@@ -291,7 +290,7 @@ def outer_values(op: Operation) -> Iterator[SSAValue]:
 
 
 def drop_branch(op: Operation, loop: scf.ForOp) -> None:
-    """Put the other branch in place of the one that reads a row of the input.
+    """Put the other branch in place of the one that reads a row of the input, maybe more than once.
 
     Raises: PassFailedException, attached to the op, if it is read in no branch.
     """
