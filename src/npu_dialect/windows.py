@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,12 @@ class Axis:
     @property
     def meets_input(self) -> bool:
         """Whether every window has a tap on real input; a pool needs that."""
-        return all(low < high for low, high in map(self.taps, range(self.outputs)))
+        low, high = self.interior()
+        before, behind = range(low), range(high, self.outputs)
+        if self.dilation <= self.size:  # no window steps over the map: outer ones have the least
+            before, behind = before[:1], behind[-1:]
+        borders = chain(before, behind)
+        return all(first < last for first, last in map(self.taps, borders))
 
     def counted(self, position: int) -> int:
         """The number of taps on input or explicit padding, by which a padded average divides.

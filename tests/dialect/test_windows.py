@@ -6,7 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from npu_dialect.windows import Axis, broadcast
@@ -63,6 +63,7 @@ def test_positions_and_taps(axis: Axis) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(axis=AXES)
+@example(Axis(2, 2, 1, 3, 2, 3)).via("a window between the outer ones steps over the map")
 def test_interior_and_input(axis: Axis) -> None:
     windows = [[0 <= x < axis.size for x in taps(axis, start)] for start in positions(axis)]
     whole = [position for position, window in enumerate(windows) if all(window)]

@@ -181,3 +181,19 @@ func.func @f(%x: tensor<1x1x1x1xf32>) {
   func.return
 }
 // CHECK: expected pooling windows that hold an element of the map, got windows of 2 over 1 elements padded by 1 and 1
+
+// -----
+
+func.func @f(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x1x1xf32>) {
+  %y = npu.conv2d %x, %w pads [9223372036854775807, 0, 0, 0] : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x2xf32>
+  func.return
+}
+// CHECK: expected at most 2147483647 elements with padding, got 9223372036854775811
+
+// -----
+
+func.func @f(%x: tensor<1x1x2000000000x1xf32>) {
+  %y = npu.max_pool2d %x kernel [3, 1] pads [1, 0, 1, 0] : tensor<1x1x2000000000x1xf32> -> tensor<1x1x2000000001x1xf32>
+  func.return
+}
+// CHECK: expected an output of shape [1, 1, 2000000000, 1], got [1, 1, 2000000001, 1]

@@ -92,3 +92,14 @@ def test_starts_quickly() -> None:
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     # Processor time, as tests run in parallel. It was 0.25 s when this was written.
     assert min(times) < 0.6
+
+
+def test_ops_of_xdsl_that_do_not_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "load.mlir"
+    path.write_text(
+        "func.func @f(%m: memref<4xf32>) -> f32 {\n"
+        "  %0 = memref.load %m[] : memref<4xf32>\n  func.return %0 : f32\n}\n"
+    )
+    assert opt.main([str(path)]) == 1
+    text = "the input does not verify: expected an index for each dimension"
+    assert capsys.readouterr().err == f"npu-opt: error: {path}: {text}\n"

@@ -156,7 +156,15 @@ class NpuOptMain(xDSLOptMain):
             previous: ModulePass | None, module: ModuleOp, after: ModulePass | None
         ) -> None:
             if checked is not None:
-                checked(previous, module, after)
+                try:
+                    checked(previous, module, after)
+                except DiagnosticException:
+                    raise
+                except Exception as error:  # some ops of xDSL raise Python's own
+                    if previous is not None:
+                        raise
+                    name = self.get_input_name()
+                    raise UserError(f"{name}: the input does not verify: {error}") from error
             if not self.args.disable_verify:
                 self.check_attributes(module)
 

@@ -10,6 +10,9 @@ from xdsl.utils.exceptions import VerifyException
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 
+LONGEST = 2**31 - 1
+"""The most elements along an axis of a map with its padding: indices of C programs count them."""
+
 
 def form(out: SSAValue | Attribute) -> tuple[SSAValue | None, Attribute | None]:
     """Destination operand and result type of a layer with this `out`; one of the two is None."""
@@ -39,9 +42,11 @@ def expect_vector(what: str, value: SSAValue, length: int) -> None:
 def expect_outputs(axes: Sequence[Axis]) -> tuple[int, ...]:
     """The output extents of sliding windows.
 
-    Raises: VerifyException if a window does not fit into its padded input.
+    Raises: VerifyException if a window does not fit into its padded input, or if that is too long.
     """
     for axis in axes:
+        if (padded := axis.size + axis.before + axis.after) > LONGEST:
+            raise VerifyException(f"expected at most {LONGEST} elements with padding, got {padded}")
         if axis.outputs < 1:
             raise VerifyException(
                 f"expected a window of {axis.reach} to fit into {axis.size} elements "
