@@ -136,7 +136,10 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
         for index, op in enumerate(ops)
     )
     buffers = tuple(
-        Lived(each.offset, each.size, steps_of(each, block, number), each.alignment, each.room)
+        Lived(
+            *(each.offset, each.size, steps_of(each, block, number), each.alignment, each.room),
+            fills_of(each, numbering, number),
+        )
         for each in placed
         if each.home is block
     )
@@ -165,6 +168,17 @@ def steps_of(placed: Placed, block: Block, number: Mapping[Operation, int]) -> t
         return (0, len(number) - 1)
     found = {block.find_ancestor_op_in_block(user) for user in placed.users}
     return tuple(sorted(number[op] for op in found if op is not None))
+
+
+def fills_of(
+    placed: Placed, numbering: Numbering, number: Mapping[Operation, int]
+) -> tuple[tuple[int, Span], ...]:
+    """The steps from which on parts of a buffer are in use; none if it is in use as a whole."""
+    steps = {numbering.start[op]: step for op, step in number.items()}
+    found = numbering.filling(placed.value)
+    if all(end - start == placed.size for _, start, end in found):
+        return ()
+    return tuple((steps[point], (start, end)) for point, start, end in found)
 
 
 def spans_inside(

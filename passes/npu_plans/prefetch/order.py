@@ -192,22 +192,64 @@ class Plan:
             if any(meet(here, other) for other in self.taken(number, life)):
                 return False
             longer = range(min(life.start, places.start), max(life.stop, places.stop))
-            found = gap(self.taken(number, longer), buffer, buffer.room or (0, self.capacity))
+            found = self.gap(number, self.taken(number, longer))
+            if found is None:
+                found = self.make_way(number, longer)
             if found is None:
                 return False
             self.offsets[number] = found
         return True
 
-    def taken(self, number: int, places: range) -> list[Span]:
-        """The memory in which other buffers than one live at these places."""
-        spans = {
-            (self.offsets[other], self.offsets[other] + self.block.buffers[other].size)
+    def gap(self, number: int, taken: Sequence[Span]) -> int | None:
+        """The lowest offset at which a buffer meets none of some spans; None without one."""
+        buffer = self.block.buffers[number]
+        return gap(taken, buffer, buffer.room or (0, self.capacity))
+
+    def make_way(self, number: int, life: range) -> int | None:
+        """The lowest offset for a buffer that is to live longer, if another buffer goes elsewhere.
+
+        Small ones are tried first. None without one.
+        """
+        buffers = self.block.buffers
+        for other in sorted(self.living(number, life), key=lambda each: buffers[each].size):
+            if len(self.lives[other]) == len(self.order):  # it may be an argument, or kept
+                continue
+            offset = self.gap(number, self.taken(number, life, without=other))
+            if offset is None:
+                continue
+            own = self.taken(other, self.lives[other], without=number)
+            here = self.used(other, len(self.order))
+            if any(meet(here, each) for each in own):  # it shares memory
+                continue
+            found = self.gap(other, sorted([*own, (offset, offset + buffers[number].size)]))
+            if found is not None:
+                self.offsets[other] = found
+                return offset
+        return None
+
+    def living(self, number: int, places: range) -> list[int]:
+        """The other buffers than one that live at these places."""
+        return [
+            other
             for other, life in enumerate(self.lives)
             if other != number and life.start < places.stop and places.start < life.stop
-        }
+        ]
+
+    def taken(self, number: int, places: range, without: int | None = None) -> list[Span]:
+        """The memory in which other buffers than one, or than two, live at these places."""
+        others = self.living(number, places)
+        spans = {self.used(other, places.stop) for other in others if other != without}
         for step in self.order[places.start : places.stop]:
             spans.update(self.block.steps[step].inside)
         return sorted(spans)
+
+    def used(self, number: int, stop: int) -> Span:
+        """The memory of a buffer that is in use in front of a place, the last one of its parts."""
+        buffer, offset = self.block.buffers[number], self.offsets[number]
+        parts = [part for step, part in buffer.fills if self.place[step] < stop]
+        first = min((start for start, _ in parts), default=0)
+        end = max((end for _, end in parts), default=buffer.size)
+        return offset + first, offset + end
 
     def move(self, group: Sequence[int], to: int) -> None:
         """Move steps, in their order, in front of the step that is now at place `to`."""

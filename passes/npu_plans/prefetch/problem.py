@@ -93,7 +93,9 @@ class Lived:
     """A buffer that the block allocates: where it lies on chip, and the steps that use it.
 
     `offset`, `size` and `alignment` are in bytes. `room`: the memory in which it may lie, where
-    there are several, one behind the other; None: all bytes on chip.
+    there are several, one behind the other; None: all bytes on chip. `fills`: if parts of it are
+    filled one after the other, the step from which on a part is in use, and the part, in bytes from
+    the start of the buffer. Between parts, all of it is in use.
     """
 
     offset: int
@@ -101,6 +103,7 @@ class Lived:
     uses: tuple[int, ...]
     alignment: int = 1
     room: Span | None = None
+    fills: tuple[tuple[int, Span], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu_plans.prefetch.order import MOST_RUNNING, Order, ordered
-from npu_plans.prefetch.problem import Block, Lived, Step, Touch, Transfer, boxes_meet
+from npu_plans.prefetch.problem import Block, Lived, Span, Step, Touch, Transfer, boxes_meet
 
 ROWS = 4
 """Rows of a map off the chip; a transfer moves one of them, which is one cell."""
@@ -50,31 +50,50 @@ class Random:
         touches = (Touch(("chip", source), None, False), Touch(("chip", target), None, True))
         self.add(Step(touches, work=1), "compute", source, target, source, target)
 
+    def fill(self, source: int, part: int) -> int:
+        """Add a step that computes a part of buffer 0 from another one."""
+        box = ((part, part + 1),)
+        touches = (Touch(("chip", source), None, False), Touch(("chip", 0), box, True))
+        return self.add(Step(touches, work=1), "fill", source, part, source, 0)
+
+    def read(self) -> None:
+        """Add a step that reads all of buffer 0."""
+        self.add(Step((Touch(("chip", 0), None, False),), work=1), "read", 0, 0, 0)
+
 
 @st.composite
 def blocks(draw: st.DrawFn) -> tuple[Block, list[tuple[str, int, int]]]:
-    """A block whose layers read what is loaded just before, and whose maps are partly stored."""
-    random = Random()
+    """A block whose layers read what is loaded just before, and whose maps are partly stored.
+
+    Buffer 0 is filled part by part; other buffers may lie where no part is yet.
+    """
+    random = Random(uses=[[]])
+    filled: list[int] = []
     for _ in range(draw(st.integers(1, 8))):
         first = len(random.uses)
         random.uses += [[], []]
         random.transfer(first, draw(st.integers(0, ROWS - 1)), load=True)
-        if draw(st.booleans()) and first:
+        if draw(st.booleans()) and first > 1:
             random.compute(first, first - 1)
         random.compute(first, first + 1)
         if draw(st.booleans()):
             random.transfer(first + 1, draw(st.integers(0, ROWS - 1)), load=False)
+        if draw(st.booleans()):
+            filled.append(random.fill(first + 1, len(filled)))
         if draw(st.integers(0, 5)) == 0:
             random.add(Step(fixed=draw(st.booleans())), "nothing")
+    random.read()
     lives = [(min(uses), max(uses)) for uses in random.uses]
-    placed: list[Lived] = []
-    for number, (first, last) in enumerate(lives):
+    fills = tuple((step, (part, part + 1)) for part, step in enumerate(filled))
+    placed = [Lived(0, max(1, len(filled)), tuple(random.uses[0]), fills=fills)]
+    for number, (first, last) in enumerate(lives[1:], 1):
         beside = [
             placed[other].offset
-            for other in range(number)
+            for other in range(1, number)
             if lives[other][0] <= last and first <= lives[other][1]
         ]
-        offset = next(at for at in range(len(lives)) if at not in beside)
+        beside += range(sum(step <= last for step in filled) if first <= lives[0][1] else 0)
+        offset = next(at for at in range(len(lives) + len(filled)) if at not in beside)
         placed.append(Lived(offset, 1, tuple(random.uses[number])))
     return Block(tuple(random.steps), tuple(random.transfers), tuple(placed)), random.code
 
@@ -82,8 +101,12 @@ def blocks(draw: st.DrawFn) -> tuple[Block, list[tuple[str, int, int]]]:
 def executed(
     code: Sequence[tuple[str, int, int]], steps: Sequence[int], offsets: Sequence[int]
 ) -> list[object]:
-    """The map off the chip after all steps. Fails if a step uses what has no contents."""
-    chip: dict[int, object] = dict.fromkeys(range(len(offsets) + 1), 0)
+    """The map off the chip after all steps, and what is read of buffer 0.
+
+    Fails if a step uses what has no contents.
+    """
+    chip: dict[int, object] = dict.fromkeys(range(2 * len(offsets) + 12), 0)
+    parts = sum(what == "fill" for what, *_ in code)
     far: list[object] = list(range(ROWS))
     for number in steps:
         what, one, other = code[number]
@@ -104,11 +127,15 @@ def executed(
         elif what == "compute":
             assert chip[offsets[one]] is not None
             chip[offsets[other]] = (number, chip[offsets[one]], chip[offsets[other]] is None)
+        elif what == "fill":
+            chip[offsets[0] + other] = chip[offsets[one]]
+        elif what == "read":
+            far += [chip[offsets[0] + part] for part in range(parts)]
     return far
 
 
-@settings(deadline=None)
-@given(blocks(), st.integers(1, 12))
+@settings(deadline=None, max_examples=1000)
+@given(blocks(), st.integers(0, 12))
 def test_the_same_is_computed(made: tuple[Block, list[tuple[str, int, int]]], more: int) -> None:
     block, code = made
     least = max((each.offset + each.size for each in block.buffers), default=0)
@@ -234,6 +261,67 @@ def test_room_in_inner_blocks_is_taken() -> None:
     )
     assert ordered(block, 32) == Order((1, 0, 2, 3), (8,))
     assert ordered(replace(block, buffers=(Lived(4, 12, (1, 2, 3)),)), 32).steps == (0, 1, 2, 3)
+
+
+def test_a_part_that_is_not_filled_yet_is_free() -> None:
+    """A buffer of 16 bytes has its second half in use from step 4 on."""
+    block = Block(
+        (
+            *(LAYER, Step((Touch("a", None, True),)), Step((Touch("a", None, True),))),
+            *(Step((Touch("a", None, False),), work=1), LAYER),
+        ),
+        (Transfer(1, 2, True),),
+        (Lived(8, 4, (1, 2, 3)), Lived(0, 16, (0, 4), fills=((0, (0, 8)), (4, (8, 16))))),
+    )
+    assert ordered(block, 16) == Order((1, 0, 2, 3, 4), (8, 0))
+
+
+@pytest.mark.parametrize(
+    ("capacity", "order"), [(16, Order((0, 1, 2, 3), (8, 0))), (20, Order((0, 1, 3, 2), (16, 0)))]
+)
+def test_a_store_ends_before_a_part_takes_its_place(capacity: int, order: Order) -> None:
+    """Step 3 fills the part in which the buffer lies that is stored, unless that goes elsewhere."""
+    block = Block(
+        (
+            Step((Touch("a", None, True),), work=1),
+            *(Step((Touch("a", None, False),)), Step((Touch("a", None, False),), needs=(1,))),
+            LAYER,
+        ),
+        (Transfer(1, 2, False),),
+        (Lived(8, 4, (0, 1, 2)), Lived(0, 16, (0, 3), fills=((0, (0, 8)), (3, (8, 16))))),
+    )
+    assert ordered(block, capacity) == order
+
+
+OTHER = Lived(4, 4, (0, 4))
+
+
+@pytest.mark.parametrize(
+    ("other", "later"),
+    [
+        (OTHER, ()),
+        (replace(OTHER, uses=(0, 5)), ()),  # it lives in all steps: perhaps an argument
+        (replace(OTHER, room=(0, 8)), ()),
+        (OTHER, ((4, 5),)),  # it shares memory
+        (OTHER, ((8, 9),)),  # something else lives later where it would go
+    ],
+)
+def test_another_buffer_makes_way(other: Lived, later: tuple[Span, ...]) -> None:
+    """8 bytes are free in two parts, in front of and behind another buffer, which can go away.
+
+    `later`: what else is in use when only the other buffer lives.
+    """
+    block = Block(
+        (
+            replace(LAYER, inside=((12, 16),)),
+            *(Step((Touch("a", None, True),)), Step((Touch("a", None, True),))),
+            *(Step((Touch("a", None, False),), work=1), replace(LAYER, inside=later), LAYER),
+        ),
+        (Transfer(1, 2, True),),
+        (Lived(8, 8, (1, 2, 3)), other),
+    )
+    moved, stays = Order((1, 0, 2, 3, 4, 5), (0, 8)), Order((0, 1, 2, 3, 4, 5), (8, 4))
+    assert ordered(block, 16) == (moved if other is OTHER and not later else stays)
 
 
 def test_what_shares_memory_already_stays() -> None:
