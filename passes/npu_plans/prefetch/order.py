@@ -11,6 +11,7 @@ Loads keep their order: the one that is needed first starts first, since all sha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from npu_plans.prefetch.problem import Block, Lived, Span, Step, Touch, Transfer
@@ -182,7 +183,8 @@ class Plan:
         """Whether the buffers of a transfer can also be in use at these places.
 
         A buffer in whose memory something else lives there is put where nothing lives during its
-        longer life. One that shares memory with another one already stays where it is.
+        longer life, or others make way. One that shares memory with another one already stays where
+        it is.
         """
         for number in self.buffers.get(start, ()):
             buffer, life = self.block.buffers[number], self.lives[number]
@@ -193,11 +195,10 @@ class Plan:
                 return False
             longer = range(min(life.start, places.start), max(life.stop, places.stop))
             found = self.gap(number, self.taken(number, longer))
-            if found is None:
-                found = self.make_way(number, longer)
-            if found is None:
+            if found is not None:
+                self.offsets[number] = found
+            elif not self.make_way(number, longer):
                 return False
-            self.offsets[number] = found
         return True
 
     def gap(self, number: int, taken: Sequence[Span]) -> int | None:
@@ -205,27 +206,39 @@ class Plan:
         buffer = self.block.buffers[number]
         return gap(taken, buffer, buffer.room or (0, self.capacity))
 
-    def make_way(self, number: int, life: range) -> int | None:
-        """The lowest offset for a buffer that is to live longer, if another buffer goes elsewhere.
+    def make_way(self, number: int, life: range) -> bool:
+        """Whether a buffer can live longer if those that live then go elsewhere; they do if so.
 
-        Small ones are tried first. None without one.
+        Large ones are put first, at the lowest offset; or the buffer itself and then large ones.
         """
-        buffers = self.block.buffers
-        for other in sorted(self.living(number, life), key=lambda each: buffers[each].size):
-            if len(self.lives[other]) == len(self.order):  # it may be an argument, or kept
-                continue
-            offset = self.gap(number, self.taken(number, life, without=other))
+        given, sizes = list(self.offsets), [each.size for each in self.block.buffers]
+        others = [each for each in self.living(number, life) if self.can_move(each)]
+        largest = sorted([number, *others], key=lambda each: -sizes[each])
+        self.lives[number], before = life, self.lives[number]
+        for moved in (largest, sorted(largest, key=lambda each: each != number)):
+            if self.put(moved):
+                return True
+            self.offsets = list(given)
+        self.lives[number] = before
+        return False
+
+    def put(self, moved: Sequence[int]) -> bool:
+        """Put buffers one by one at the lowest offset; whether there is room for all of them."""
+        waiting = set(moved)
+        for each in moved:
+            waiting.remove(each)
+            offset = self.gap(each, self.taken(each, self.lives[each], waiting))
             if offset is None:
-                continue
-            own = self.taken(other, self.lives[other], without=number)
-            here = self.used(other, len(self.order))
-            if any(meet(here, each) for each in own):  # it shares memory
-                continue
-            found = self.gap(other, sorted([*own, (offset, offset + buffers[number].size)]))
-            if found is not None:
-                self.offsets[other] = found
-                return offset
-        return None
+                return False
+            self.offsets[each] = offset
+        return True
+
+    def can_move(self, number: int) -> bool:
+        """Whether a buffer may go elsewhere: it shares no memory, and is no argument, for one."""
+        life = self.lives[number]
+        here = self.used(number, len(self.order))
+        inner = len(life) < len(self.order)
+        return inner and not any(meet(here, each) for each in self.taken(number, life))
 
     def living(self, number: int, places: range) -> list[int]:
         """The other buffers than one that live at these places."""
@@ -235,10 +248,12 @@ class Plan:
             if other != number and life.start < places.stop and places.start < life.stop
         ]
 
-    def taken(self, number: int, places: range, without: int | None = None) -> list[Span]:
-        """The memory in which other buffers than one, or than two, live at these places."""
+    def taken(
+        self, number: int, places: range, without: AbstractSet[int] = frozenset()
+    ) -> list[Span]:
+        """The memory in which other buffers than some live at these places."""
         others = self.living(number, places)
-        spans = {self.used(other, places.stop) for other in others if other != without}
+        spans = {self.used(other, places.stop) for other in others if other not in without}
         for step in self.order[places.start : places.stop]:
             spans.update(self.block.steps[step].inside)
         return sorted(spans)
