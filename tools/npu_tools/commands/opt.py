@@ -17,7 +17,6 @@ from typing import IO, Any, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.target import Target
@@ -30,6 +29,7 @@ from npu_tools.commands.arguments import usage_error
 from npu_tools.compiling.pass_text import check_options, parse_passes
 from npu_tools.importers.frontends import FRONTENDS, parse_input_dims
 from npu_tools.shared.errors import UserError, guarded
+from npu_tools.shared.installed import multiverse
 
 TOOL = "npu-opt"
 
@@ -89,8 +89,13 @@ class NpuOptMain(xDSLOptMain):
 
     def register_all_dialects(self) -> None:
         """Register all installed dialects, with upstream ops that xDSL lacks."""
-        for name, factory in completed(Universe.get_multiverse().all_dialects).items():
+        for name, factory in completed(multiverse().all_dialects).items():
             self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        """Register the installed passes, as xDSL does, which would look for packages again."""
+        for name, factory in multiverse().all_passes.items():
+            self.register_pass(name, factory)
 
     def register_all_frontends(self) -> None:
         """Register a front end for MLIR text and one for each kind of model."""
@@ -134,7 +139,7 @@ class NpuOptMain(xDSLOptMain):
 
             return ElidingTarget if self.args.elide_weights else WeightTarget
 
-        super().register_all_targets()
+        self.available_targets |= multiverse().all_targets
         self.available_targets["mlir"] = weight_target
 
     def setup_pipeline(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.passes import ModulePass
@@ -12,9 +13,15 @@ from npu_dialect.complement import completed
 from npu_passes.support.refuse import RefusingPass
 
 
+@cache
+def multiverse() -> Universe:
+    """What all installed packages offer. Looking for packages takes a while, so it is done once."""
+    return Universe.get_multiverse()
+
+
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """A factory for each installed pass, by the pass's name."""
-    return Universe.get_multiverse().all_passes
+    return dict(multiverse().all_passes)
 
 
 def only_reads(name: str) -> bool:
@@ -27,6 +34,6 @@ def only_reads(name: str) -> bool:
 def context() -> Context:
     """A new context with all installed dialects registered."""
     made = Context()
-    for name, factory in completed(Universe.get_multiverse().all_dialects).items():
+    for name, factory in completed(multiverse().all_dialects).items():
         made.register_dialect(name, factory)
     return made
