@@ -1,6 +1,7 @@
 """Runs the checks of the project, one after the other, and sums them up: `make test` runs this.
 
-Every check runs even if an earlier one failed. The summary names the slowest tests, and how long
+Every check runs even if an earlier one failed. Pyright runs beside the others, on one core: it
+prints when all have ended. The summary names the slowest tests, and how long
 each check took: wall-clock seconds, and CPU seconds of all cores together. The last line of the
 output has the form `N passed, N failed, N skipped`. It counts each lit test, each pytest test, and
 one for each other check.
@@ -10,16 +11,18 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import IO
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +43,20 @@ class Result:
     """How long each test took, by name."""
 
 
+class Here(threading.local):
+    """What belongs to one thread: it runs one check at a time.
+
+    `cores` are the CPU seconds of the processes that it started, `output` is where they print, if
+    not to the output of this program.
+    """
+
+    cores = 0.0
+    output: IO[str] | None = None
+
+
+HERE = Here()
+
+
 @dataclass(frozen=True)
 class Time:
     """A point in time or a duration: wall-clock seconds, and CPU seconds of child processes."""
@@ -50,8 +67,7 @@ class Time:
     @staticmethod
     def now() -> Time:
         """The present, counted from an arbitrary start."""
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return Time(time.monotonic(), used.ru_utime + used.ru_stime)
+        return Time(time.monotonic(), HERE.cores)
 
     def since(self, start: Time) -> Time:
         """The duration from `start` to this point."""
@@ -70,11 +86,23 @@ def run(module: str, *arguments: str) -> int:
     It prints to the same output. It runs as a module, because the scripts of a virtual environment
     stop working when the checkout moves.
     """
-    print(f"$ python -m {module} {' '.join(arguments)}", flush=True)
+    print(f"$ python -m {module} {' '.join(arguments)}", file=HERE.output, flush=True)
     environment = {**os.environ, **ONE_CORE, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    # Tests start Python hundreds of times, and each time it would compile the modules again.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     start = ("-c", "from lit.main import main; main()") if module == "lit" else ("-m", module)
-    command = (sys.executable, *start, *arguments)
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    return call((sys.executable, *start, *arguments), environment)
+
+
+def call(command: tuple[str, ...], environment: dict[str, str] | None = None) -> int:
+    """Run a command in the root of the checkout; returns its exit code."""
+    output = HERE.output
+    errors = None if output is None else subprocess.STDOUT
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=errors)
+    _, status, used = os.wait4(process.pid, 0)
+    HERE.cores += used.ru_utime + used.ru_stime
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode
 
 
 def plain(*command: str) -> Callable[[Path], Result]:
@@ -117,11 +145,7 @@ def check_types(**options: list[str]) -> Result:
     config = ROOT / ".pyright.json"  # its folder is where imports are looked for
     config.write_text(json.dumps({**settings["tool"]["pyright"], **here, **options}))
     try:
-        return (
-            Result(failed=["pyright"])
-            if run("pyright", "--threads", "2", "-p", config.name)
-            else Result(passed=1)
-        )
+        return Result(failed=["pyright"]) if run("pyright", "-p", config.name) else Result(passed=1)
     finally:
         config.unlink()
 
@@ -235,8 +259,7 @@ def script(name: str, *arguments: str) -> Result:
     """Run a script of this folder, which counts as one test."""
     command = (f"scripts/{name}", *arguments)
     print(f"$ python {' '.join(command)}", flush=True)
-    ended = subprocess.run((sys.executable, *command), cwd=ROOT, check=False)
-    return Result(failed=[command[0]]) if ended.returncode else Result(passed=1)
+    return Result(failed=[command[0]]) if call((sys.executable, *command)) else Result(passed=1)
 
 
 CHECKS: dict[str, Callable[[Path], Result]] = {
@@ -256,6 +279,8 @@ CHECKS: dict[str, Callable[[Path], Result]] = {
 }
 NAMES = ("ruff check", "ruff format", "pyright", "lit", "pytest")
 """The checks that run if the command line names none."""
+ASIDE = frozenset({"pyright", "pyright of torch"})
+"""The checks that run beside the others. On two threads they would take nearly twice the work."""
 
 
 def summarise(results: dict[str, tuple[Result, Time]]) -> int:
@@ -291,13 +316,36 @@ def main() -> int:
     if unknown := [name for name in names if name not in CHECKS]:
         print(f"unknown check {unknown[0]!r}: expected {', '.join(CHECKS)}", file=sys.stderr)
         return 2
+    return summarise(run_checks(names))
+
+
+def run_checks(names: list[str]) -> dict[str, tuple[Result, Time]]:
+    """Run checks by their names, those of `ASIDE` beside the others; they print at the end."""
     results: dict[str, tuple[Result, Time]] = {}
-    with tempfile.TemporaryDirectory() as folder:
+    waiting: dict[str, Future[tuple[Result, Time]]] = {}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as text,
+        ThreadPoolExecutor(1) as thread,
+    ):
         for name in names:
-            start = Time.now()
-            result = CHECKS[name](Path(folder))
-            results[name] = (result, Time.now().since(start))
-    return summarise(results)
+            if name in ASIDE:
+                waiting[name] = thread.submit(run_check, name, Path(folder), text)
+        for name in names:
+            if name not in ASIDE:
+                results[name] = run_check(name, Path(folder))
+        results |= {name: future.result() for name, future in waiting.items()}
+        text.seek(0)
+        print(text.read(), end="", flush=True)
+    return {name: results[name] for name in names}
+
+
+def run_check(name: str, folder: Path, output: IO[str] | None = None) -> tuple[Result, Time]:
+    """Run one check, which may print to `output`; gives its outcome and how long it took."""
+    HERE.output = output
+    start = Time.now()
+    result = CHECKS[name](folder)
+    return result, Time.now().since(start)
 
 
 if __name__ == "__main__":

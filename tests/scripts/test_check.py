@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 
@@ -55,6 +56,33 @@ def test_a_tool_that_runs_nothing_has_failed(check: ModuleType) -> None:
     assert check.explain("lit", 0, check.Result()).failed == ["lit: no tests"]
     assert check.explain("lit", 2, check.Result(passed=1)).failed == ["lit: exit code 2"]
     assert check.explain("lit", 0, check.Result(passed=1)).failed == []
+
+
+def test_pyright_runs_beside_the_others_and_prints_at_the_end(
+    check: ModuleType, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its CPU seconds are its own, and the results are in the order of the names."""
+    ended = threading.Event()
+
+    def pyright(_: Path) -> object:
+        burn = "import time\nwhile time.process_time() < 0.3: pass\nprint('an error')"
+        assert ended.wait(30)
+        return check.Result(passed=1 - check.call((sys.executable, "-c", burn)))
+
+    def lit(_: Path) -> object:
+        check.call((sys.executable, "-c", "print('a test')"))
+        ended.set()
+        return check.Result(passed=2)
+
+    monkeypatch.setattr(check, "CHECKS", {"pyright": pyright, "lit": lit})
+    results = check.run_checks(["pyright", "lit"])
+    assert [(name, result.passed) for name, (result, _) in results.items()] == [
+        ("pyright", 1),
+        ("lit", 2),
+    ]
+    assert 0.3 <= results["pyright"][1].cores < 5
+    assert results["lit"][1].cores < 0.3
+    assert capfd.readouterr().out.splitlines() == ["a test", "an error"]
 
 
 @pytest.mark.slow
