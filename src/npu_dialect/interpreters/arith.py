@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -243,6 +244,7 @@ def run_scalar(
     return (meaning(*args),)
 
 
+@cache  # a class, which each run would make again
 def scalar_functions() -> InterpreterFunctions:
     """The dialects arith and math, and the words of dsp, for xDSL's interpreter."""
     members = {

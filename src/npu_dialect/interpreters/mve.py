@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -322,6 +323,7 @@ def run_vector(
     return (result,) if op.results else ()
 
 
+@cache  # a class, which each run would make again
 def vector_functions() -> InterpreterFunctions:
     """The dialect mve, for xDSL's interpreter."""
     members = {type_.__name__: impl(type_)(run_vector) for type_ in mve.MVE.operations}

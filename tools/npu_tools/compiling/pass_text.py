@@ -97,7 +97,6 @@ def check_options(what: str, kind: type[ArgSpecConvertible], spec: ArgSpec) -> N
 
     Raises: UserError for an unknown or missing option, or a value of the wrong type.
     """
-    hints = get_type_hints(kind)
     options = [item.name for item in fields(kind) if item.init and item.name != "name"]
     given = spec.normalize_parameter_names().parameters
     for option in given:
@@ -110,6 +109,7 @@ def check_options(what: str, kind: type[ArgSpecConvertible], spec: ArgSpec) -> N
     try:
         kind.from_spec(spec)
     except ValueError as error:
+        hints = get_type_hints(kind)
         wrong = next((name for name in given if not accepts(hints[name], given[name])), None)
         if wrong is None:
             raise UserError(f"{what} {spec.name}: {error}") from None
