@@ -77,14 +77,8 @@ def test_linked_files_exist(page: str) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        page if page == "README.md" else pytest.param(page, marks=pytest.mark.slow)
-        for page in PAGES
-        if scripts(page, slow=False)
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if scripts(page, slow=False)])
 def test_commands_run(page: str, tmp_path: Path) -> None:
     run_scripts(page, tmp_path, slow=False)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 
 from helpers.emulated import require
 from helpers.paths import LENET5_FOLDER
+from npu_tools.commands.compile import main
 from npu_tools.verifying.emulators import BuildError, Result, run_on
 
 EXAMPLE = LENET5_FOLDER
@@ -46,8 +45,7 @@ def digits() -> tuple[Floats, Floats]:
 
 def compile_and_run(machine: str, folder: Path, images: Floats, *options: str) -> Result:
     """As a user does it: npu-compile, then the C compiler, then the board."""
-    command = [sys.executable, "-m", "npu_tools.commands.compile", str(MODEL), "--target", machine]
-    subprocess.run([*command, *options, "-o", str(folder)], check=True, capture_output=True)
+    assert main([str(MODEL), "--target", machine, *options, "-o", str(folder)]) == 0
     return run_on(machine, folder / "lenet5.c", [{"image": image} for image in images])
 
 
