@@ -152,6 +152,13 @@ def pushed(case: Case) -> Array:
     return (old << 8 | new & 0xFF).astype(np.int16)
 
 
+def pushed_three(case: Case) -> Array:
+    """Three bytes of x5, and all but the last three of x0."""
+    x = rows(case.arrays[0], 16)
+    low = np.ascontiguousarray(case.arrays[5][:COUNT]).astype("<i4").view(np.int8).reshape(-1, 4)
+    return np.concatenate((low[:, :3], x[:, :-3]), axis=1)
+
+
 def lanewise(kind: str, one: int, other: int, function: Any) -> Callable[[Case], Array]:
     """A function of the lanes of two inputs."""
 

@@ -33,6 +33,7 @@ from helpers.mve_meanings import (
     narrowed,
     products,
     pushed,
+    pushed_three,
     rounded,
     rows,
     splat,
@@ -89,6 +90,46 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         "mve.widen %v3 top : vector<8xi16> -> VECTOR",
         lambda case: rows(case.arrays[3], 8)[:, 1::2],
     ),
+    *(
+        (
+            "i16",
+            f"mve.mul_long %v0, %v1 {side} : vector<16xi8> -> VECTOR",
+            lambda case, first=first: (
+                rows(case.arrays[0], 16)[:, first::2].astype(np.int16)
+                * rows(case.arrays[1], 16)[:, first::2].astype(np.int16)
+            ),
+        )
+        for first, side in enumerate(("bottom", "top"))
+    ),
+    (
+        "i8",
+        "mve.narrow_bytes %v3, %v4 : vector<8xi16> -> VECTOR",
+        lambda case: np.stack(
+            [np.clip(rows(case.arrays[each], 8), -128, 127) for each in (3, 4)], axis=2
+        ).reshape(-1, 16),
+    ),
+    *(
+        (
+            "i16",
+            f"mve.mla_long %v0, %v1, %v3 {side} : vector<16xi8> -> VECTOR",
+            lambda case, first=first: (
+                rows(case.arrays[3], 8)
+                + rows(case.arrays[0], 16)[:, first::2].astype(np.int16)
+                * rows(case.arrays[1], 16)[:, first::2].astype(np.int16)
+            ),
+        )
+        for first, side in enumerate(("bottom", "top"))
+    ),
+    *(
+        (
+            "i32",
+            f"mve.add_long %v5, %v3 {side} : vector<8xi16> -> VECTOR",
+            lambda case, first=first: (
+                rows(case.arrays[5], 4) + rows(case.arrays[3], 8)[:, first::2].astype(np.int32)
+            ),
+        )
+        for first, side in enumerate(("bottom", "top"))
+    ),
     ("i16", "mve.narrow %v5, %w : vector<4xi32> -> VECTOR", narrowed),
     ("f32", "mve.fma %v8, %v9, %v8 : VECTOR", fused),
     ("f32", "mve.fma_scalar %v9, %f, %v9 : VECTOR", with_one("f32", 9)),
@@ -131,6 +172,7 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         for kind, number in (("i8", 0), ("i16", 3), ("i32", 6))
     ),
     ("i16", "mve.push_bytes %v3, %v4 : VECTOR", pushed),
+    ("i8", "mve.push_three %v0, %n : VECTOR", pushed_three),
     (
         "i8",
         "mve.as_bytes %v3 : vector<8xi16> -> VECTOR",

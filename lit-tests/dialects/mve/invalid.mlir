@@ -224,6 +224,14 @@ func.func @f(%v: vector<8xi16>) {
 
 // -----
 
+func.func @f(%v: vector<16xi8>) {
+  %r = mve.mul_long %v, %v : vector<16xi8> -> vector<8xi16>
+  func.return
+}
+// CHECK: expected top or bottom
+
+// -----
+
 func.func @f(%v: vector<4xi32>) {
   %r = "mve.narrow"(%v, %v) : (vector<4xi32>, vector<4xi32>) -> vector<4xi32>
   func.return
@@ -349,6 +357,14 @@ func.func @f(%v: vector<4xf32>, %s: f32) {
   func.return
 }
 // CHECK: expected vector<16xi8> or vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
+func.func @f(%v: vector<8xi16>, %n: i32) {
+  %r = "mve.push_three"(%v, %n) : (vector<8xi16>, i32) -> vector<8xi16>
+  func.return
+}
+// CHECK: vector<16xi8>
 
 // -----
 

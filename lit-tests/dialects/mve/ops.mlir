@@ -63,6 +63,16 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %both = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
   // GENERIC: %both = "mve.narrow"(%even, %odd) : (vector<4xi32>, vector<4xi32>) -> vector<8xi16>
   %both = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
+  // CHECK-NEXT: %pr = mve.mul_long %x, %x bottom : vector<16xi8> -> vector<8xi16>
+  // GENERIC: %pr = "mve.mul_long"(%x, %x) <{bottom}> : (vector<16xi8>, vector<16xi8>) -> vector<8xi16>
+  %pr = mve.mul_long %x, %x bottom : vector<16xi8> -> vector<8xi16>
+  // CHECK-NEXT: %pr2 = mve.mla_long %x, %x, %pr top : vector<16xi8> -> vector<8xi16>
+  %pr2 = mve.mla_long %x, %x, %pr top : vector<16xi8> -> vector<8xi16>
+  // CHECK-NEXT: %wide = mve.add_long %even, %pr2 top : vector<8xi16> -> vector<4xi32>
+  %wide = mve.add_long %even, %pr2 top : vector<8xi16> -> vector<4xi32>
+  // CHECK-NEXT: %bytes2 = mve.narrow_bytes %pr, %pr2 : vector<8xi16> -> vector<16xi8>
+  // GENERIC: %bytes2 = "mve.narrow_bytes"(%pr, %pr2) : (vector<8xi16>, vector<8xi16>) -> vector<16xi8>
+  %bytes2 = mve.narrow_bytes %pr, %pr2 : vector<8xi16> -> vector<16xi8>
   // CHECK-NEXT: mve.store %end, %m[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
   // GENERIC: "mve.store"(%end, %m, %i) <{first = 2 : i64}>
   mve.store %end, %m[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
@@ -89,6 +99,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   %pushed = mve.push_bytes %near, %few : vector<8xi16>
   // CHECK-NEXT: %bytes = mve.as_bytes %pushed : vector<8xi16> -> vector<16xi8>
   %bytes = mve.as_bytes %pushed : vector<8xi16> -> vector<16xi8>
+  // CHECK-NEXT: %three = mve.push_three %bytes, %n : vector<16xi8>
+  // GENERIC: %three = "mve.push_three"(%bytes, %n) : (vector<16xi8>, i32) -> vector<16xi8>
+  %three = mve.push_three %bytes, %n : vector<16xi8>
   // CHECK-NEXT: %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
   // GENERIC: %window = "mve.gather_bytes"(%m, %i, %bytes) <{reach = 40 : i64}> : (memref<64xi8, #npu.sram>, index, vector<16xi8>) -> vector<16xi8>
   %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>

@@ -14,7 +14,8 @@ That takes fewer instructions than four channels at a time, as two taps are one 
 it holds the channel with its padding, as bytes, or where there is less room its last four rows. So
 nine taps are one product; several filters of a channel share what is gathered. Where it takes fewer
 instructions to gather windows from the map, or where there is no room, a layer on vectors gets
-`npu.by_channel` instead.
+`npu.by_channel` instead. So does one that is worth the flash of a kernel with sixteen channels in
+lanes, which needs no memory either.
 
 The decision: whether there is room, and for how many rows. A layer gets a working memory only if it
 lives beside the other buffers of the layer below the memory peak, so no arena grows for it, or
@@ -69,8 +70,10 @@ from npu_passes.lowering.kernels.vector_choice import has_vector_outputs
 from npu_passes.lowering.kernels.working_memory import (
     Memory,
     MemoryIn,
+    beats_planes,
     can_copy_over,
     can_overwrite,
+    has_sixteen,
     has_windows,
     working_memory,
 )
@@ -193,14 +196,14 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
     for point, op in enumerate(lifetimes.ops):
         if not isinstance(op, Conv2dOp) or op.scratch is not None:
             continue
-        windows = has_windows(op, options_of(op, options))
+        windows = is_by_channel(op, options_of(op, options))
         if op.parent_op() is not lifetimes.function:
             found += [Choice(op)] if windows else []
             continue
         memory_in = working_memory(op, options_of(op, options))
         live = sum(problem.buffers[each].size for each in problem.live_at(point))
-        if memory_in is not None and (memory := memory_in(least - live, least - live)):
-            found.append(Choice(op, memory))
+        if choice := below_peak(op, options_of(op, options), memory_in, least - live):
+            found.append(choice)
             continue
         if windows and (live <= least or stays_apart(op, far)):
             found.append(Choice(op))
@@ -220,6 +223,25 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
             found.append(Choice(op, memory, merged))
             taken |= {base_of(each) for each in merged}
     return found
+
+
+def is_by_channel(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a layer has a kernel for `npu.by_channel`."""
+    return has_sixteen(op, options) or has_windows(op, options)
+
+
+def below_peak(
+    op: Conv2dOp, options: LoopOptions, memory_in: MemoryIn | None, free: int
+) -> Choice | None:
+    """The choice of a layer beside whose buffers `free` bytes are left, if it gets a memory.
+
+    It gets none, but computes by channel, if sixteen channels in lanes are worth their flash.
+    """
+    if free >= 0 and has_sixteen(op, options) and beats_planes(op, options):
+        return Choice(op)
+    if memory_in is not None and (memory := memory_in(free, free)):
+        return Choice(op, memory)
+    return None
 
 
 def stays_apart(op: Conv2dOp, far: Far) -> bool:

@@ -24,7 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npu_dialect.windows import Axis
-from npu_plans.kernels.window_plan import BYTES, EIGHT, REQUANTISED, STORED, Block, Place
+from npu_plans.kernels.window_plan import (
+    BYTES,
+    EIGHT,
+    FIRST,
+    INSTRUCTION,
+    REQUANTISED,
+    STORED,
+    Block,
+    Place,
+)
 
 REACH = 256
 """The distance of bytes that are loaded together is below this."""
@@ -201,6 +210,12 @@ class PlanePlan:
         pairs, single = divmod(self.rows.outputs, self.height)
         found = pairs * self.instructions(self.height) + (self.instructions(1) if single else 0)
         return COPYING * parts + filters * found
+
+    def flash(self, filters: int) -> int:
+        """Bytes of code, weights and first values."""
+        parts = len(self.parts()) if self.is_flat else 1
+        code = COPYING * parts + self.instructions(self.height)
+        return INSTRUCTION * code + filters * (channel_bytes(self.tile) + FIRST)
 
     @property
     def height(self) -> int:

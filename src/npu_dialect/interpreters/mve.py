@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -159,14 +159,24 @@ def splat(op: mve.SplatOp) -> Meaning:
     return filled
 
 
-def widen(op: mve.WidenOp) -> Meaning:
+def widen(first: int, x: Array) -> Array:
     """Every second lane of halves, as words."""
-    first = 0 if op.top is None else 1
+    return x[first::2].astype(np.int32)
 
-    def widened(x: Array) -> Array:
-        return x[first::2].astype(np.int32)
 
-    return widened
+def mul_long(first: int, a: Array, b: Array) -> Array:
+    """The products of every second lane of bytes."""
+    return a[first::2].astype(np.int16) * b[first::2].astype(np.int16)
+
+
+def mla_long(first: int, a: Array, b: Array, acc: Array) -> Array:
+    """Halves plus the products of every second lane of bytes; sums wrap around."""
+    return acc + mul_long(first, a, b)
+
+
+def add_long(first: int, acc: Array, x: Array) -> Array:
+    """Words plus every second lane of halves; sums wrap around."""
+    return acc + widen(first, x)
 
 
 def join(*words: int) -> Array:
@@ -178,6 +188,12 @@ def narrow(even: Array, odd: Array) -> Array:
     """Words as halves, saturated; `even` and `odd` are the lanes that they become."""
     ends = np.iinfo(np.int16)
     return np.clip(np.stack([even, odd], axis=1).ravel(), ends.min, ends.max).astype(np.int16)
+
+
+def narrow_bytes(even: Array, odd: Array) -> Array:
+    """Halves as bytes, saturated; `even` and `odd` are the lanes that they become."""
+    ends = np.iinfo(np.int8)
+    return np.clip(np.stack([even, odd], axis=1).ravel(), ends.min, ends.max).astype(np.int8)
 
 
 def to_float(x: Array) -> Array:
@@ -254,6 +270,12 @@ def push_bytes(old: Array, new: Array) -> Array:
     return (old << 8 | new & 0xFF).astype(np.int16)
 
 
+def push_three(x: Array, first: int) -> Array:
+    """The low bytes of a number, and all bytes but the last three."""
+    low = np.array([first & 0xFF, first >> 8 & 0xFF, first >> 16 & 0xFF], np.uint8)
+    return np.concatenate((low.view(np.int8), x[:-3]))
+
+
 def as_bytes(x: Array) -> Array:
     """Halves as bytes, the low one first."""
     return x.astype("<i2").view(np.int8)
@@ -269,6 +291,7 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.ToFloatOp: to_float,
     mve.RoundOp: rounded,
     mve.NarrowOp: narrow,
+    mve.NarrowBytesOp: narrow_bytes,
     mve.AddOp: lanewise(np.add),
     mve.MulOp: lanewise(np.multiply),
     mve.XorOp: np.bitwise_xor,
@@ -282,10 +305,20 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.MulScalarOp: with_scalar(np.multiply),
     mve.AddSaturatedOp: with_scalar(saturated),
     mve.PushBytesOp: push_bytes,
+    mve.PushThreeOp: push_three,
     mve.AsBytesOp: as_bytes,
     mve.MoveUpOp: move_up,
 }
 """Ops whose meaning does not depend on their types."""
+
+
+SIDED: dict[type[Operation], Meaning] = {
+    mve.WidenOp: widen,
+    mve.MulLongOp: mul_long,
+    mve.MlaLongOp: mla_long,
+    mve.AddLongOp: add_long,
+}
+"""Ops on every second lane; their functions also get the first one of these."""
 
 
 def vector_meaning(op: Operation) -> Meaning | None:
@@ -305,8 +338,8 @@ def vector_meaning(op: Operation) -> Meaning | None:
             return gather_bytes(op)
         case mve.ScatterOp():
             return scatter(op)
-        case mve.WidenOp():
-            return widen(op)
+        case mve.WidenOp() | mve.LongOp():
+            return partial(SIDED[type(op)], 0 if op.top is None else 1)
         case mve.SplatOp():
             return splat(op)
         case _:

@@ -139,6 +139,31 @@ class PushBytesOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PushThreeOp(IRDLOperation):
+    """VSHLC by 24 bits: bytes move up by three; the low bytes of a number become the first three.
+
+    The last three are lost.
+
+    ```mlir
+    %y = mve.push_three %x, %n : vector<16xi8>
+    ```
+    """
+
+    name = "mve.push_three"
+
+    x = operand_def(I8X16)
+    first = operand_def(i32)
+    result = result_def(I8X16)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x `,` $first attr-dict `:` type($result)"
+
+    def __init__(self, x: SSAValue, first: SSAValue) -> None:
+        super().__init__(operands=[x, first], result_types=[I8X16])
+
+
+@irdl_op_definition
 class AsBytesOp(IRDLOperation):
     """No instruction: the halves of a vector as bytes, the low one of each first.
 

@@ -134,3 +134,11 @@ def test_the_height_with_fewer_instructions() -> None:
     outputs = 6 * (4 * 4 + 12 + 6)
     assert PlanePlan(strided, wide).total(1) == 6 * 6 * 4 + outputs
     assert PlanePlan(strided, wide).total(3) == 6 * 6 * 4 + 3 * outputs
+
+
+def test_flash() -> None:
+    """Copies are a loop, or straight code for each part of a small map."""
+    small, large = (PlanePlan(axis, axis) for axis in (Axis(3, 3, 1, 1, 1), Axis(9, 3, 1, 1, 1)))
+    assert (small.is_flat, len(small.parts())) == (True, 2)
+    assert small.flash(8) == 4 * (6 * 2 + small.instructions(small.height)) + 8 * 20
+    assert large.flash(8) == 4 * (6 + large.instructions(large.height)) + 8 * 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,16 +33,23 @@ AXES = st.builds(
 def patch_of(
     channel: np.ndarray, plan: WindowPlan, row: int, column: int, outputs: int
 ) -> np.ndarray:
-    """The patch of an output of a channel [rows, columns], whose zero point is 7."""
+    """The patch of an output of a channel [rows, columns], whose zero point is 7.
+
+    A column of padding in front of the map is pushed into it.
+    """
     tops, lefts = plan.rows.start(row), plan.columns.start(column)
     rows, columns = Side.of(plan.rows, tops, TAPS), Side.of(plan.columns, lefts, COLUMNS)
+    pushed = plan.pushes and lefts == -1
+    if pushed:
+        columns = Side.behind(plan.columns, COLUMNS)
     memory, line = channel.ravel(), channel.shape[1]
     first = (tops + rows.first) * line + lefts + columns.first
     even, odd = gathered(rows, columns, 1, line)
     found = np.zeros(16, int)
     found[::2], found[1::2] = memory[first + np.array(even)], memory[first + np.array(odd)]
-    high, low = limits(plan.pads(rows, columns, outputs), 7)
-    return np.maximum(np.minimum(found, high), low)
+    high, low = limits(plan.pads(rows, columns, outputs, pushed=pushed), 7)
+    found = np.maximum(np.minimum(found, high), low)
+    return np.concatenate(([7] * TAPS, found[:-TAPS])) if pushed else found
 
 
 @given(AXES, AXES, st.integers(0, 99))
@@ -55,7 +63,8 @@ def test_an_output_is_one_sum_of_products(rows: Axis, columns: Axis, seed: int) 
     pads = (rows.before, rows.after), (columns.before, columns.after)
     padded = np.pad(channel, pads, constant_values=7)
     for y in range(rows.outputs):
-        for patch in plan.patches(Block(1, columns.outputs)):
+        for first in range(0, columns.outputs, plan.across):
+            patch = range(first, min(first + plan.across, columns.outputs))
             data = patch_of(channel, plan, y, patch[0], len(patch))
             for number, x in enumerate(patch):
                 at = 16 + weights_at(number, plan.across, columns.stride)
@@ -106,13 +115,34 @@ def test_what_fits_and_what_pays() -> None:
 def test_patches_and_instructions() -> None:
     one, two = Axis(12, 3, 1, 1, 1), Axis(12, 3, 2, 1, 1)
     assert [WindowPlan(one, Axis(12, 3, step)).across for step in (1, 2, 3)] == [3, 2, 1]
-    assert WindowPlan(one, one).patches(Block(1, 8)) == [range(3), range(3, 6), range(6, 8)]
+    assert WindowPlan(one, one).patches(8) == 4
+    assert WindowPlan(Axis(27, 3, 1, 1, 1), one).patches(8) == 4
+    assert WindowPlan(one, Axis(27, 3, 1, 1, 1)).patches(8) == 3 + 3 + 4
     plan = WindowPlan(two, two)
+    assert plan.pushes
     assert plan.height == 2
-    assert plan.instructions(2) == (4 * 4 + 8 + 12 + 6) + (2 * 4 + 4 + 6 + 6)
-    assert plan.total(1) == 3 * plan.instructions(2) + 14 * (3 + 5)
+    assert plan.instructions(2) == 2 * (4 * 3 + 6) + (12 + 6) + (6 + 6)
+    assert plan.total(1) == 3 * plan.instructions(2) + 14 * 3 + 8 * 5
+    far = WindowPlan(two, Axis(12, 3, 2, 2, 1))
+    assert far.total(1) == 3 * far.instructions(2) + 14 * (4 + 5 * 2)
     assert plan.total(2) == 2 * plan.total(1)
     assert WindowPlan(Axis(3, 3), two).height == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "pushes"),
+    [
+        (Axis(3, 3, 2), Axis(48, 3, 2, 1), False),
+        (Axis(5, 3, 2), Axis(48, 3, 2, 1), True),
+        (Axis(3, 3), Axis(48, 3, 1, 1), True),
+        (Axis(3, 3, 2), Axis(24, 3, 2, 1), True),
+        (Axis(5, 3, 2), Axis(48, 3, 2, 2), False),
+        (Axis(5, 3, 2), Axis(48, 3, 2), False),
+    ],
+)
+def test_where_a_column_of_padding_is_pushed(rows: Axis, columns: Axis, pushes: bool) -> None:
+    """Only one column, and not in a single row of many outputs in steps."""
+    assert WindowPlan(rows, columns).pushes == pushes
 
 
 @given(AXES, AXES)
@@ -144,3 +174,21 @@ def test_steps_of_two_can_overwrite_and_steps_of_one_cannot() -> None:
     assert WindowPlan(two, two, single=True).can_overwrite(24, 12)
     assert not WindowPlan(one, one, single=True).can_overwrite(24, 24)
     assert not WindowPlan(two, two, single=True).can_overwrite(12, 24)
+
+
+def test_flash() -> None:
+    """Rows that padding cuts have code of their own; all others are a loop."""
+    inside, cut = Axis(12, 3), Axis(12, 3, 1, 1, 1)
+    plan = WindowPlan(cut, cut)
+    assert plan.height == 1
+    assert plan.flash(8) == 4 * 3 * plan.instructions(1) + 8 * 20
+    plan = WindowPlan(inside, cut)
+    assert plan.flash(8) == 4 * plan.instructions(plan.height) + 8 * 20
+
+
+def test_columns_without_taps_are_no_padding() -> None:
+    """The first output has taps on the column that is pushed, and on two of the map."""
+    rows, columns = Axis(3, 3), Axis(2, 3, 1, 1, 1)
+    plan, sides = WindowPlan(rows, columns), (Side.of(rows, 0, TAPS), Side.behind(columns, COLUMNS))
+    assert not any(plan.pads(*sides, 1, pushed=True))
+    assert [byte for byte, pad in enumerate(plan.pads(*sides, 2, pushed=True)) if pad] == [6, 7, 8]

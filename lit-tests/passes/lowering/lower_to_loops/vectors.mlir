@@ -114,3 +114,28 @@ func.func @windows(%x: memref<1x4x3x50xi8, strided<[600, 1, 200, 4]>, #npu.sram>
   npu.conv2d ins(%x, %w : memref<1x4x3x50xi8, strided<[600, 1, 200, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x1x25xi8, strided<[100, 1, 100, 4]>, #npu.sram>) strides [2, 2] pads [0, 1, 0, 0] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float {npu.by_channel}
   func.return
 }
+
+// With steps of one the left column of padding is pushed into the patch, 0x030303, which is gathered behind it. Each of four
+// patches has three outputs; the third patch serves both stores. The last column is outside of the map at the right border.
+// CHECK-LABEL: func.func @pushed(
+// CHECK:       [[COLUMN:%[a-z0-9_]+]] = arith.constant 197379 : i32
+// CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:         mve.as_bytes
+// CHECK-NEXT:    mve.push_three %{{.*}}, [[COLUMN]] : vector<16xi8>
+// CHECK-COUNT-3: mve.mul_across
+// CHECK:         mve.as_bytes
+// CHECK-COUNT-3: mve.mul_across
+// CHECK:         mve.as_bytes
+// CHECK-COUNT-3: mve.mul_across
+// CHECK:         mve.scatter
+// CHECK:         mve.as_bytes
+// CHECK-NEXT:    mve.min %{{.*}}, %limits{{.*}} : vector<16xi8>
+// CHECK-NEXT:    mve.max %{{.*}}, %limits{{.*}} : vector<16xi8>
+// CHECK-COUNT-3: mve.mul_across
+// CHECK-NOT:     mve.mul_across
+// CHECK:         mve.scatter
+func.func @pushed(%x: memref<1x4x3x12xi8, strided<[144, 1, 48, 4]>, #npu.sram>, %y: memref<1x4x1x12xi8, strided<[48, 1, 48, 4]>, #npu.sram>) {
+  %w = memref.get_global @d : memref<4x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x3x12xi8, strided<[144, 1, 48, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x1x12xi8, strided<[48, 1, 48, 4]>, #npu.sram>) pads [0, 1, 0, 1] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float {npu.by_channel}
+  func.return
+}

@@ -399,3 +399,24 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     func.return
   }
 }
+
+// -----
+
+// Few outputs of sixteen channels are computed with these in lanes, and need no memory. That is for fast layers only.
+// CHECK-LABEL: func.func @sixteen_channels
+// CHECK-NOT:   scratch
+// CHECK:       npu.conv2d {{.*}} {npu.by_channel}
+// SMALL-LABEL: func.func @sixteen_channels
+// SMALL-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<16x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<16x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @sixteen_channels(%x : memref<1x16x4x4xi8, strided<[256, 1, 64, 16]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<16x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x16x2x2xi8, strided<[64, 1, 32, 16]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x16x4x4xi8, strided<[256, 1, 64, 16]>, #npu.sram>, memref<16x1x3x3xi8, #npu.flash>) outs(%y : memref<1x16x2x2xi8, strided<[64, 1, 32, 16]>, #npu.sram>) groups 16 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x16x2x2xi8, strided<[64, 1, 32, 16]>, #npu.sram>) -> ()
+    %p = sram.alloc : memref<4096xi8, #npu.sram>
+    "use"(%p) : (memref<4096xi8, #npu.sram>) -> ()
+    func.return
+  }
+}

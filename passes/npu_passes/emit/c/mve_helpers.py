@@ -260,6 +260,23 @@ return vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), even), odd);
 )
 """GCC copies the first operand of the intrinsic, so it gets the assembly."""
 
+NARROW_BYTES = Helper(
+    "npu_i8x16 {}(npu_i16x8 even, npu_i16x8 odd)",
+    "Halves as bytes, saturated: even lanes, and odd lanes.",
+    "npu_i8x16 r;\nfor (int i = 0; i < 16; ++i) {\n"
+    "    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];\n"
+    "    r.lane[i] = (int8_t)(x < -128 ? -128 : x > 127 ? 127 : x);\n}\nreturn r;",
+    """\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("vqmovnb.s16 %q0, %q0\\n\\tvqmovnt.s16 %q0, %q1" : "+&w"(even) : "w"(odd));
+return vreinterpretq_s8_s16(even);
+#else
+return vqmovntq_s16(vqmovnbq_s16(vdupq_n_s8(0), even), odd);
+#endif""",
+    ARM,
+)
+"""As for words."""
+
 PUSH_BYTES = Helper(
     "npu_i16x8 {}(npu_i16x8 old, npu_i16x8 new_)",
     "Halves with the low bytes of two vectors, those of the second one low.",
@@ -268,6 +285,17 @@ PUSH_BYTES = Helper(
         "r.lane[i] = (int16_t)(uint16_t)((uint32_t)old.lane[i] << 8 | (uint8_t)new_.lane[i]);",
     ),
     "return vsliq_n_s16(new_, old, 8);",
+    ARM,
+)
+
+PUSH_THREE = Helper(
+    "npu_i8x16 {}(npu_i8x16 x, int32_t first)",
+    "The low bytes of a number, and behind them all bytes but the last three.",
+    computed(
+        mve.I8X16,
+        "r.lane[i] = (int8_t)(i < 3 ? (uint32_t)first >> 8 * i & 0xFF : (uint8_t)x.lane[i - 3]);",
+    ),
+    "uint32_t carry = (uint32_t)first;\nreturn vshlcq_s8(x, &carry, 24);",
     ARM,
 )
 
@@ -289,6 +317,79 @@ def widen(top: bool) -> Helper:
         f"return vmovl{'t' if top else 'b'}q_s16(x);",
         ARM,
     )
+
+
+def mul_long(top: bool) -> Helper:
+    """The function of the products of every second lane of bytes."""
+    lane = f"2 * i{' + 1' if top else ''}"
+    return Helper(
+        "npu_i16x8 {}(npu_i8x16 a, npu_i8x16 b)",
+        f"The products of the {'odd' if top else 'even'} lanes as halves.",
+        computed(mve.I16X8, f"r.lane[i] = (int16_t)(a.lane[{lane}] * b.lane[{lane}]);"),
+        f"return vmull{'t' if top else 'b'}q_int_s8(a, b);",
+        ARM,
+    )
+
+
+def mla_long(top: bool) -> Helper:
+    """The function that adds the products of every second lane of bytes to halves.
+
+    GCC puts the sums off, so that products need registers. So it gets the assembly.
+    """
+    lane, side = f"2 * i{' + 1' if top else ''}", "t" if top else "b"
+    total = f"(uint32_t)acc.lane[i] + (uint32_t)(a.lane[{lane}] * b.lane[{lane}])"
+    return Helper(
+        "npu_i16x8 {}(npu_i8x16 a, npu_i8x16 b, npu_i16x8 acc)",
+        f"acc plus the products of the {'odd' if top else 'even'} lanes.",
+        computed(mve.I16X8, f"r.lane[i] = (int16_t)({total});"),
+        f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+npu_i16x8 t;
+__asm__("vmull{side}.s8 %q1, %q2, %q3\\n\\tvadd.i16 %q0, %q0, %q1"
+        : "+w"(acc), "=w"(t) : "w"(a), "w"(b));
+return acc;
+#else
+return vaddq_s16(acc, vmull{side}q_int_s8(a, b));
+#endif""",
+        ARM,
+    )
+
+
+def add_long(top: bool) -> Helper:
+    """The function that adds every second lane of halves to words.
+
+    GCC moves the extensions to the front, where their words need registers, so it gets the
+    assembly.
+    """
+    lane, side = f"2 * i{' + 1' if top else ''}", "t" if top else "b"
+    return Helper(
+        "npu_i32x4 {}(npu_i32x4 acc, npu_i16x8 x)",
+        f"acc plus the {'odd' if top else 'even'} lanes as words.",
+        computed(
+            mve.I32X4,
+            f"r.lane[i] = (int32_t)((uint32_t)acc.lane[i] + (uint32_t)(int32_t)x.lane[{lane}]);",
+        ),
+        f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+npu_i32x4 t;
+__asm__("vmovl{side}.s16 %q1, %q2\\n\\tvadd.i32 %q0, %q0, %q1" : "+w"(acc), "=w"(t) : "w"(x));
+return acc;
+#else
+return vaddq_s32(acc, vmovl{side}q_s16(x));
+#endif""",
+        ARM,
+    )
+
+
+SIDED = mve.WidenOp | mve.LongOp
+"""The ops on every second lane."""
+SIDES: dict[type[Operation], Callable[[bool], Helper]] = {
+    mve.WidenOp: widen,
+    mve.MulLongOp: mul_long,
+    mve.MlaLongOp: mla_long,
+    mve.AddLongOp: add_long,
+}
+"""For each op on every second lane its function, for `top` or not."""
 
 
 def with_scalar(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], Helper]:
@@ -355,11 +456,13 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.FmaOp: lambda _: FMA,
     mve.FmaScalarOp: lambda _: FMA_SCALAR,
     mve.NarrowOp: lambda _: NARROW,
+    mve.NarrowBytesOp: lambda _: NARROW_BYTES,
     mve.MulAcrossOp: mul_across,
     mve.AddScalarOp: with_scalar("+", "sum", "vadd"),
     mve.MulScalarOp: with_scalar("*", "product", "vmul"),
     mve.AddSaturatedOp: add_saturated,
     mve.PushBytesOp: lambda _: PUSH_BYTES,
+    mve.PushThreeOp: lambda _: PUSH_THREE,
     mve.AsBytesOp: lambda _: AS_BYTES,
     mve.MoveUpOp: lambda _: MOVE_UP,
 }
@@ -385,9 +488,10 @@ def use(unit: Unit, name: str, helper: Helper) -> str:
 def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     """A call of the function for an op that only computes."""
     result: Attribute = op.results[0].type
-    if isinstance(op, mve.WidenOp):
+    if isinstance(op, SIDED):
         top = op.top is not None
-        return call(use(unit, f"widen_{'top' if top else 'bottom'}", widen(top)), *operands)
+        name = f"{op.name.removeprefix('mve.')}_{'top' if top else 'bottom'}"
+        return call(use(unit, name, SIDES[type(op)](top)), *operands)
     type_: Attribute = op.operands[0].type if isinstance(op, ACROSS) else result
     name = f"{op.name.removeprefix('mve.')}_{name_of(type_)}"
     return call(use(unit, name, BY_TYPE[type(op)](type_)), *operands)
@@ -395,7 +499,12 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 
 MVE_NAMES = frozenset(
     (
-        *(MVE_ARM, "npu_mve_widen_top", "npu_mve_widen_bottom"),
+        MVE_ARM,
+        *(
+            f"npu_mve_{op.name.removeprefix('mve.')}_{side}"
+            for op in SIDES
+            for side in ("top", "bottom")
+        ),
         *(each.name for each in VECTOR_TYPES.values()),
         *(
             f"npu_mve_{op.name.removeprefix('mve.')}_{name_of(v)}"
@@ -414,5 +523,5 @@ MVE_NAMES = frozenset(
 )
 """Names that no local variable may have."""
 
-MVE_OPERATORS: dict[type[Operation], Build] = dict.fromkeys((*BY_TYPE, mve.WidenOp), vector_call)
+MVE_OPERATORS: dict[type[Operation], Build] = dict.fromkeys((*BY_TYPE, *SIDES), vector_call)
 """The ops of the dialect that are expressions."""

@@ -48,12 +48,14 @@ from npu_passes.lowering.kernels.vector_choice import (
     vector_kernel,
     vector_patches,
     vector_planes,
+    vector_sixteen,
     vector_windows,
 )
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.working_memory import (
     can_have_lines,
     can_multiply_lines,
+    has_sixteen,
     has_windows,
     shared_pairs,
 )
@@ -334,11 +336,16 @@ def planes_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None
 def windows_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
     """What makes the kernel of a depthwise convolution that gathers its windows, if it may."""
     constants = constants_of(op, options)
-    if not BY_CHANNEL.is_on(op) or constants is None or not has_windows(op, options):
+    if not BY_CHANNEL.is_on(op) or constants is None:
+        return None
+    sixteen = has_sixteen(op, options)
+    if not sixteen and not has_windows(op, options):
         return None
 
     def kernel(maps: Maps) -> Kernel:
         layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
+        if sixteen:
+            return vector_sixteen(layer, op, maps.input)
         return vector_windows(layer, op, maps.input)
 
     return kernel

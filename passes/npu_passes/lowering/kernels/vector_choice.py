@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect.attributes import OVER_INPUT
@@ -23,6 +24,7 @@ from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_patches import PatchKernel
 from npu_passes.lowering.kernels.vector_planes import PlaneKernel
+from npu_passes.lowering.kernels.vector_sixteen import SixteenKernel
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.vector_stores import can_store, outputs_of
 from npu_passes.lowering.kernels.vector_windows import WindowKernel
@@ -32,6 +34,7 @@ from npu_passes.support.loop_builder import memref_type
 from npu_plans.kernels.packing import QUAD
 from npu_plans.kernels.patch_plan import FARTHEST, SIDE, PatchPlan
 from npu_plans.kernels.plane_plan import COPIED, PlanePlan
+from npu_plans.kernels.sixteen_plan import SixteenPlan
 from npu_plans.kernels.window_plan import COLUMNS, EIGHT, TAPS, WindowPlan
 
 VectorKind: TypeAlias = Literal["dense", "depthwise", "lanes"]
@@ -121,6 +124,19 @@ def can_have_planes(op: Conv2dOp, options: LoopOptions) -> bool:
     return all((rows - 1) * line + EIGHT * pixel <= FARTHEST for (pixel, line), rows in ends)
 
 
+def can_have_sixteen(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a depthwise convolution of i8 may be computed with sixteen channels in lanes.
+
+    Outputs at borders have code and first values of their own, so it may not if flash is short.
+    """
+    last, out = pixel_steps(memref_type(op.input)), map_steps(memref_type(op.output))
+    if last is None or out is None or out[0] != 1 or not has_channels_apart(op, options):
+        return False
+    signed = element_of(op.input) == element_of(op.output) == i8
+    plan, fast = SixteenPlan(*op.axes()), options.flash == "fast"
+    return fast and signed and filters_of_each(op) == 1 and plan.fits(Grid.of(op).channels)
+
+
 def has_channels_apart(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a map of bytes has filters for each channel, on vectors.
 
@@ -153,6 +169,11 @@ def vector_windows(layer: Layer, op: Conv2dOp, map: SSAValue) -> WindowKernel:
     """The kernel of a depthwise convolution that gathers its windows."""
     over = OVER_INPUT.is_on(op)
     return WindowKernel(layer, map, by_channel(op), vector_outputs(layer), over=over)
+
+
+def vector_sixteen(layer: Layer, op: Conv2dOp, map: SSAValue) -> SixteenKernel:
+    """The kernel of a depthwise convolution with sixteen channels in lanes."""
+    return SixteenKernel(layer, map, Grid.of(op), vector_outputs(layer))
 
 
 def by_channel(op: Conv2dOp) -> Grid:

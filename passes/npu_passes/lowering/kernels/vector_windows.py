@@ -6,9 +6,10 @@
     %patch = mve.as_bytes %halves : vector<8xi16> -> vector<16xi8>
     %sum = mve.mul_across %patch, %weights : vector<16xi8>
 
-A patch holds two or three windows of a row (`window_plan.py`). Padding becomes the zero point,
-which is folded into the bias of all windows. Outputs that lie over their input (`over`) are
-computed in single rows, and places have a step: an output overwrites its own channel only.
+A patch holds two or three windows of a row (`window_plan.py`), also of outputs that are stored
+later. Padding becomes the zero point, which is folded into the bias of all windows. Outputs that
+lie over their input (`over`) are computed in single rows, and places have a step: an output
+overwrites its own channel only.
 
     for c = 0 to C
       for each of its filters
@@ -39,6 +40,7 @@ from npu_plans.kernels.window_plan import (
     COLUMNS,
     TAPS,
     Block,
+    Place,
     Side,
     WindowPlan,
     gathered,
@@ -138,37 +140,63 @@ class WindowKernel:
         """Compute one or two rows of outputs."""
         step = self.plan.width(count)
         inside = self.plan.inside(step, step, across=True)
-        self.each(self.grid.columns, step, inside, partial(self.block, channel, row, count), "ox")
+        spare: dict[Place, SSAValue] = {}
 
-    def block(self, channel: Channel, row: Index, rows: int, column: Index, columns: int) -> None:
-        """Compute and store the outputs of a block."""
-        b, block, (pixel, line) = self.b, Block(rows, columns), self.outputs.steps
-        sums: dict[tuple[int, int], SSAValue] = {}
-        fours: list[SSAValue] = []
+        def block(column: Index, columns: int) -> None:
+            end = columns
+            if isinstance(column, int):
+                before = column < step * inside[0]
+                end = (step * inside[0] if before else self.grid.columns.outputs) - column
+            self.block(channel, row, column, Block(count, columns), spare, end)
+
+        self.each(self.grid.columns, step, inside, block, "ox")
+
+    def block(
+        self,
+        channel: Channel,
+        row: Index,
+        column: Index,
+        block: Block,
+        spare: dict[Place, SSAValue],
+        end: int,
+    ) -> None:
+        """Compute and store the outputs of a block.
+
+        Its patches hold windows of outputs behind it, too, of those in front of `end`, counted from
+        its first column. Their sums become `spare`, and those that are there are not computed.
+        """
+        b, (pixel, line) = self.b, self.outputs.steps
+        sums, fours = dict(spare), list[SSAValue]()
         for four in block.fours:
             for y, x in four:
                 if (y, x) not in sums:
-                    sums |= self.patch(channel, b.add(row, y), b.add(column, x), (y, x), columns)
+                    sums |= self.patch(channel, b.add(row, y), b.add(column, x), (y, x), end)
             words = [sums[place] for place in four]
             fours.append(self.outputs.rounded(words, channel.bias, channel.scale))
         place = b.add(b.mul(row, line), b.mul(column, pixel))
         place = b.add(place, self.outputs.channel(channel.number))
         self.outputs.store(fours, place, block.targets(pixel, line), step=self.step)
+        spare.clear()
+        spare |= {(y, x - block.columns): s for (y, x), s in sums.items() if x >= block.columns}
 
     def patch(
-        self, channel: Channel, row: Index, column: Index, first: tuple[int, int], width: int
-    ) -> Mapping[tuple[int, int], SSAValue]:
+        self, channel: Channel, row: Index, column: Index, first: Place, end: int
+    ) -> Mapping[Place, SSAValue]:
         """The sums of the outputs of a patch; it begins with the output at `row` and `column`.
 
-        `first` is the place of that output in its block, which has `width` columns.
+        `first` is the place of that output in its block; others are in front of the column `end`.
         """
         b, grid, (y, x) = self.b, self.grid, first
-        count = min(self.plan.across, width - x)
+        count = min(self.plan.across, end - x)
+        pushed = self.plan.pushes and isinstance(column, int) and column == 0
         rows, top = side_of(b, grid.rows, row, TAPS)
-        columns, left = side_of(b, grid.columns, column, COLUMNS)
+        columns, left = side_of(b, grid.columns, column, COLUMNS, pushed=pushed)
         at = b.add(b.mul(top, grid.line), b.mul(left, grid.pixel))
         patch = self.gather(b.add(at, b.mul(channel.read, grid.apart)), rows, columns)
-        patch = self.padded(patch, self.plan.pads(rows, columns, count))
+        patch = self.padded(patch, self.plan.pads(rows, columns, count, pushed=pushed))
+        if pushed:
+            point = b.integer((self.layer.zero_point & 0xFF) * 0x010101)
+            patch = b.insert(mve.PushThreeOp(patch, point), "patch").result
         return {
             (y, x + each): b.insert(mve.MulAcrossOp(patch, channel.weights[each]), "sum").result
             for each in range(count)
@@ -200,7 +228,15 @@ class WindowKernel:
         return patch
 
 
-def side_of(b: LoopBuilder, axis: Axis, position: Index, size: int) -> tuple[Side, Index]:
-    """The rows or columns of a patch, and the first one that is gathered."""
-    side = Side.of(axis, axis.start(position) if isinstance(position, int) else None, size)
+def side_of(
+    b: LoopBuilder, axis: Axis, position: Index, size: int, *, pushed: bool = False
+) -> tuple[Side, Index]:
+    """The rows or columns of a patch, and the first one that is gathered.
+
+    `pushed`: without the first one, which is padding.
+    """
+    if pushed:
+        side = Side.behind(axis, size)
+    else:
+        side = Side.of(axis, axis.start(position) if isinstance(position, int) else None, size)
     return side, b.add(b.mul(position, axis.stride), side.first - axis.before)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import IntegerType, i8, i16
 
+from npu_dialect.attributes import OVER_INPUT
 from npu_dialect.npu import Conv2dOp
+from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import pixel_steps
@@ -17,6 +20,7 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.vector_choice import (
     can_have_patches,
     can_have_planes,
+    can_have_sixteen,
     can_have_windows,
     filters_of_each,
     has_vector_outputs,
@@ -28,6 +32,7 @@ from npu_plans.kernels.line_plan import LinePlan
 from npu_plans.kernels.pair_plan import RowOfPairs, beats_lines, plan_of
 from npu_plans.kernels.patch_plan import PatchPlan
 from npu_plans.kernels.plane_plan import PlanePlan
+from npu_plans.kernels.sixteen_plan import SixteenPlan, groups_of, is_worth
 from npu_plans.kernels.window_plan import WindowPlan
 
 Memory: TypeAlias = tuple[int, IntegerType]
@@ -102,6 +107,60 @@ def has_windows(op: Conv2dOp, options: LoopOptions) -> bool:
     if constants_of(op, options) is None or not is_plain(op):
         return False
     return can_have_windows(op, options) and WindowPlan(*op.axes()).pays
+
+
+def has_sixteen(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a layer without a working memory has sixteen channels in lanes.
+
+    That takes fewer instructions, and is worth its flash. Eight channels in lanes take as much.
+    """
+    own = sixteen_of(op, options)
+    if own is None or not has_windows(op, options):
+        return own is not None
+    return own.beats(op, WindowPlan(*op.axes()))
+
+
+def beats_planes(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether sixteen channels in lanes are worth it where a channel could be copied."""
+    own = sixteen_of(op, options)
+    if own is None or not can_have_planes(op, options):
+        return own is not None
+    planes = PlanePlan(*op.axes())
+    return not planes.pays or own.beats(op, planes)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a kernel takes: the instructions of a channel, and the flash of all of them."""
+
+    total: float
+    flash: int
+
+    def beats(self, op: Conv2dOp, other: WindowPlan | PlanePlan) -> bool:
+        """Whether this is worth its flash in place of another kernel, with a filter a channel.
+
+        A single row is a part of a layer, whose other rows have the tables of that kernel.
+        """
+        images, channels = shape_of(op.input)[:2]
+        saved = images * channels * (other.total(1) - self.total)
+        spared = 0 if other.rows.outputs == 1 else other.flash(channels)
+        return is_worth(saved, self.flash - spared)
+
+
+def sixteen_of(op: Conv2dOp, options: LoopOptions) -> Taken | None:
+    """What sixteen channels in lanes take; None if they do not fit a layer.
+
+    Outputs over their input are left to windows, which gather eight of them before they store one.
+    """
+    constants = constants_of(op, options)
+    if constants is None or not is_plain(op) or OVER_INPUT.is_on(op):
+        return None
+    if not can_have_sixteen(op, options):
+        return None
+    weights = constants[0].reshape(len(constants[0]), -1).transpose()
+    plan, groups = SixteenPlan(*op.axes()), partial(groups_of, weights)
+    cut = op.zero_points is not None and int_values(op.zero_points)[0] != 0
+    return Taken(plan.total(groups), plan.flash(len(constants[0]), groups, cut=cut))
 
 
 def can_overwrite(op: Conv2dOp, options: LoopOptions) -> bool:

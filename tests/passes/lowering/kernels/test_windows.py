@@ -77,9 +77,21 @@ IN_C = {
     ),
     "one row": replace(PLAIN, input=(1, 6, 3, 48), pads=(0, 1, 0, 1), point=-7),
     "unsigned": as_unsigned(replace(PLAIN, input=(1, 4, 6, 12), point=5, bounds=(-20.0, 90.0))),
+    "a loop in a row": replace(PLAIN, input=(1, 4, 5, 27), strides=(1, 1), point=5),
     "two filters": replace(PLAIN, input=(1, 6, 7, 12), multiplier=2, strides=(1, 1), zero_point=0),
 }
 """Shapes with blocks of one row and of two, and padding on all sides."""
+
+
+def test_a_patch_serves_outputs_that_are_stored_later() -> None:
+    """Twelve outputs of a row are stored in two parts, and have four patches of three outputs."""
+    shape = replace(PLAIN, input=(1, 4, 3, 12), strides=(1, 1), pads=(0, 1, 0, 1))
+    text = str(lowered(on_buffers(shape)[1], VECTORS))
+    assert (text.count("mve.push_bytes"), text.count("saturated : memref")) == (4, 2)
+
+
+def test_sums_in_front_of_a_loop_are_not_used_behind_it() -> None:
+    assert "mve.push_three" in check_loops(*on_buffers(IN_C["a loop in a row"]))
 
 
 @pytest.mark.parametrize(
