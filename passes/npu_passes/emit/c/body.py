@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -87,6 +88,8 @@ class Body:
     """Whether the elements of a buffer stay the same, by buffer: many loads read the same one."""
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """Names of the variables of loops and branches."""
+    indices: set[str] = field(default_factory=set[str])
+    """Names of constants that are indices."""
     lines: list[str] = field(default_factory=list[str])
     depth: int = 1
 
@@ -156,6 +159,8 @@ class Body:
     def print_named(self, result: SSAValue, expr: Expr) -> None:
         """Print the definition of a `const` local variable with a value."""
         name = self.name_for(result)
+        if isinstance(result.type, IndexType):
+            self.indices.add(name)
         self.line(f"const {self.unit.ctype(result.type).name} {name} = {expr.text};")
         self.values[result] = Expr(name)
 
