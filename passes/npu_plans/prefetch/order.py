@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 
 from npu_plans.prefetch.problem import Block, Lived, Span, Step, Touch, Transfer
 
@@ -235,8 +236,8 @@ class Plan:
 
     def can_move(self, number: int) -> bool:
         """Whether a buffer may go elsewhere: it shares no memory, and is no argument, for one."""
-        life = self.lives[number]
-        here = self.used(number, len(self.order))
+        life, offset = self.lives[number], self.offsets[number]
+        here = (offset, offset + self.block.buffers[number].size)
         inner = len(life) < len(self.order)
         return inner and not any(meet(here, each) for each in self.taken(number, life))
 
@@ -253,18 +254,17 @@ class Plan:
     ) -> list[Span]:
         """The memory in which other buffers than some live at these places."""
         others = self.living(number, places)
-        spans = {self.used(other, places.stop) for other in others if other not in without}
+        parts = (self.used(other, places.stop) for other in others if other not in without)
+        spans = set(chain.from_iterable(parts))
         for step in self.order[places.start : places.stop]:
             spans.update(self.block.steps[step].inside)
         return sorted(spans)
 
-    def used(self, number: int, stop: int) -> Span:
-        """The memory of a buffer that is in use in front of a place, the last one of its parts."""
+    def used(self, number: int, stop: int) -> list[Span]:
+        """The memory of a buffer that is in use in front of a place: its parts, or all of it."""
         buffer, offset = self.block.buffers[number], self.offsets[number]
         parts = [part for step, part in buffer.fills if self.place[step] < stop]
-        first = min((start for start, _ in parts), default=0)
-        end = max((end for _, end in parts), default=buffer.size)
-        return offset + first, offset + end
+        return [(offset + first, offset + end) for first, end in parts or [(0, buffer.size)]]
 
     def move(self, group: Sequence[int], to: int) -> None:
         """Move steps, in their order, in front of the step that is now at place `to`."""

@@ -95,7 +95,7 @@ class Lived:
     `offset`, `size` and `alignment` are in bytes. `room`: the memory in which it may lie, where
     there are several, one behind the other; None: all bytes on chip. `fills`: if parts of it are
     filled one after the other, the step from which on a part is in use, and the part, in bytes from
-    the start of the buffer. Between parts, all of it is in use.
+    the start of the buffer.
     """
 
     offset: int

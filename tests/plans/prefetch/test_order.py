@@ -263,15 +263,16 @@ def test_room_in_inner_blocks_is_taken() -> None:
     assert ordered(replace(block, buffers=(Lived(4, 12, (1, 2, 3)),)), 32).steps == (0, 1, 2, 3)
 
 
-def test_a_part_that_is_not_filled_yet_is_free() -> None:
-    """A buffer of 16 bytes has its second half in use from step 4 on."""
+@pytest.mark.parametrize("others", [[(0, (0, 8))], [(0, (0, 8)), (0, (12, 16))]])
+def test_a_part_that_is_not_filled_yet_is_free(others: list[tuple[int, Span]]) -> None:
+    """A buffer of 16 bytes has bytes 8 to 11 in use from step 4 on, maybe between others."""
     block = Block(
         (
             *(LAYER, Step((Touch("a", None, True),)), Step((Touch("a", None, True),))),
             *(Step((Touch("a", None, False),), work=1), LAYER),
         ),
         (Transfer(1, 2, True),),
-        (Lived(8, 4, (1, 2, 3)), Lived(0, 16, (0, 4), fills=((0, (0, 8)), (4, (8, 16))))),
+        (Lived(8, 4, (1, 2, 3)), Lived(0, 16, (0, 4), fills=(*others, (4, (8, 16))))),
     )
     assert ordered(block, 16) == Order((1, 0, 2, 3, 4), (8, 0))
 
