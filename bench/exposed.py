@@ -125,7 +125,9 @@ def main() -> int:
     )
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for each in options.networks:
-        name, size = each.split(":")
+        name, _, size = each.partition(":")
+        if not size.isdecimal():
+            parser.error(f"expected NETWORK:KB, got {each}")
         with tempfile.TemporaryDirectory() as folder:
             found = timed(name, int(size), Path(folder), options.objective, options.without)
         cycles = total_of(found.layers)
