@@ -112,10 +112,27 @@ def least_alone(cycles: Cycles, channels: int) -> int:
     return max(larger(cycles), cycles.transfer // channels)
 
 
+def network(text: str) -> tuple[str, int]:
+    """The name and the KB of `NETWORK:KB`.
+
+    Raises: ArgumentTypeError if it is something else.
+    """
+    name, _, kilobytes = text.partition(":")
+    if not kilobytes.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected NETWORK:KB, got {text}")
+    return name, int(kilobytes)
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("networks", nargs="*", default=NETWORKS, metavar="NETWORK:KB")
+    parser.add_argument(
+        "networks",
+        nargs="*",
+        type=network,
+        default=[network(each) for each in NETWORKS],
+        metavar="NETWORK:KB",
+    )
     parser.add_argument("--objective", choices=("bytes", "time"))
     parser.add_argument("--without", choices=tuple(WITHOUT), action="append", default=[])
     options = parser.parse_args()
@@ -124,16 +141,13 @@ def main() -> int:
         "| layer by layer | any order |"
     )
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for each in options.networks:
-        name, _, size = each.partition(":")
-        if not size.isdecimal():
-            parser.error(f"expected NETWORK:KB, got {each}")
+    for name, kilobytes in options.networks:
         with tempfile.TemporaryDirectory() as folder:
-            found = timed(name, int(size), Path(folder), options.objective, options.without)
+            found = timed(name, kilobytes, Path(folder), options.objective, options.without)
         cycles = total_of(found.layers)
         alone = larger(cycles)
         print(
-            f"| {name} | {size if int(size) else 'zynq7020'} | {cycles.bytes / 1e6:.2f} "
+            f"| {name} | {kilobytes or 'zynq7020'} | {cycles.bytes / 1e6:.2f} "
             f"| {100 * cycles.bare_bytes / cycles.bytes:.1f} | {cycles.total / 1e6:.2f} "
             f"| {cycles.total / alone:.2f} | {found.by_layer / alone:.2f} "
             f"| {found.any_order / alone:.2f} |",

@@ -8,9 +8,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from helpers import program_runs
-from helpers.depthwise import Shape
+from helpers.depthwise import Shape, layouts, network
 from helpers.kernel_roads import VECTORS, lowered
+from helpers.pipeline import context, run_passes
+from npu_dialect.attributes import BY_CHANNEL
 from npu_dialect.interpreters import run_function
+from npu_dialect.npu import Conv2dOp
+from npu_dialect.walking import walk_kind
 from npu_dialect.windows import Axis
 from npu_tools.compiling.check import random_inputs
 
@@ -20,6 +24,22 @@ def axes(shape: Shape) -> tuple[Axis, Axis]:
     top, left, bottom, right = shape.pads
     rows = Axis(shape.input[2], shape.kernel[0], shape.strides[0], top, bottom, shape.dilation)
     return rows, Axis(shape.input[3], shape.kernel[1], shape.strides[1], left, right)
+
+
+def on_buffers(
+    shape: Shape, *, by_channel: bool = True, planar: bool = False
+) -> tuple[ModuleOp, ModuleOp]:
+    """The network, and its layers on buffers; the convolution may compute channel by channel.
+
+    `planar`: maps lie in planes.
+    """
+    module = network(shape)
+    layers = run_passes(context(), module, layouts(planar=planar))
+    (layer,) = walk_kind(layers, Conv2dOp)
+    if by_channel:
+        BY_CHANNEL.set(layer, True)
+    places = "npu-assign-sram-offsets,npu-outline-layers"
+    return module, run_passes(context(), layers, places)
 
 
 def check_loops(module: ModuleOp, layers: ModuleOp) -> str:

@@ -196,13 +196,15 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
     for point, op in enumerate(lifetimes.ops):
         if not isinstance(op, Conv2dOp) or op.scratch is not None:
             continue
-        windows = is_by_channel(op, options_of(op, options))
+        sixteen = has_sixteen(op, options_of(op, options))
+        windows = sixteen or has_windows(op, options_of(op, options))
         if op.parent_op() is not lifetimes.function:
             found += [Choice(op)] if windows else []
             continue
         memory_in = working_memory(op, options_of(op, options))
         live = sum(problem.buffers[each].size for each in problem.live_at(point))
-        if choice := below_peak(op, options_of(op, options), memory_in, least - live):
+        alone = sixteen and beats_planes(op, options_of(op, options))
+        if choice := below_peak(op, memory_in, least - live, alone=alone):
             found.append(choice)
             continue
         if windows and (live <= least or stays_apart(op, far)):
@@ -225,19 +227,14 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
     return found
 
 
-def is_by_channel(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether a layer has a kernel for `npu.by_channel`."""
-    return has_sixteen(op, options) or has_windows(op, options)
-
-
 def below_peak(
-    op: Conv2dOp, options: LoopOptions, memory_in: MemoryIn | None, free: int
+    op: Conv2dOp, memory_in: MemoryIn | None, free: int, *, alone: bool
 ) -> Choice | None:
     """The choice of a layer beside whose buffers `free` bytes are left, if it gets a memory.
 
-    It gets none, but computes by channel, if sixteen channels in lanes are worth their flash.
+    `alone`: it gets none, but computes by channel, as that is worth its flash.
     """
-    if free >= 0 and has_sixteen(op, options) and beats_planes(op, options):
+    if alone and free >= 0:
         return Choice(op)
     if memory_in is not None and (memory := memory_in(free, free)):
         return Choice(op, memory)

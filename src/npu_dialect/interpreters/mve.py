@@ -184,16 +184,14 @@ def join(*words: int) -> Array:
     return np.array(words, np.int32)
 
 
-def narrow(even: Array, odd: Array) -> Array:
-    """Words as halves, saturated; `even` and `odd` are the lanes that they become."""
-    ends = np.iinfo(np.int16)
-    return np.clip(np.stack([even, odd], axis=1).ravel(), ends.min, ends.max).astype(np.int16)
+def narrow(kind: type[np.signedinteger[Any]]) -> Meaning:
+    """Lanes as narrower ones, saturated; `even` and `odd` are the lanes that they become."""
+    ends = np.iinfo(kind)
 
+    def narrowed(even: Array, odd: Array) -> Array:
+        return np.clip(np.stack([even, odd], axis=1).ravel(), ends.min, ends.max).astype(kind)
 
-def narrow_bytes(even: Array, odd: Array) -> Array:
-    """Halves as bytes, saturated; `even` and `odd` are the lanes that they become."""
-    ends = np.iinfo(np.int8)
-    return np.clip(np.stack([even, odd], axis=1).ravel(), ends.min, ends.max).astype(np.int8)
+    return narrowed
 
 
 def to_float(x: Array) -> Array:
@@ -290,8 +288,8 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.JoinOp: join,
     mve.ToFloatOp: to_float,
     mve.RoundOp: rounded,
-    mve.NarrowOp: narrow,
-    mve.NarrowBytesOp: narrow_bytes,
+    mve.NarrowOp: narrow(np.int16),
+    mve.NarrowBytesOp: narrow(np.int8),
     mve.AddOp: lanewise(np.add),
     mve.MulOp: lanewise(np.multiply),
     mve.XorOp: np.bitwise_xor,
@@ -338,7 +336,7 @@ def vector_meaning(op: Operation) -> Meaning | None:
             return gather_bytes(op)
         case mve.ScatterOp():
             return scatter(op)
-        case mve.WidenOp() | mve.LongOp():
+        case mve.LongOp():
             return partial(SIDED[type(op)], 0 if op.top is None else 1)
         case mve.SplatOp():
             return splat(op)

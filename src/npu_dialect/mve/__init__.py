@@ -27,14 +27,20 @@ from npu_dialect.mve.arithmetic import (
     MlaAcrossOp,
     MlaScalarOp,
     MulOp,
-    NarrowOp,
     RoundOp,
     SplatOp,
     ToFloatOp,
-    WidenOp,
     XorOp,
 )
-from npu_dialect.mve.long import AddLongOp, LongOp, MlaLongOp, MulLongOp, NarrowBytesOp
+from npu_dialect.mve.long import (
+    AddLongOp,
+    LongOp,
+    MlaLongOp,
+    MulLongOp,
+    NarrowBytesOp,
+    NarrowOp,
+    WidenOp,
+)
 from npu_dialect.mve.memory import LoadOp, StoreOp
 from npu_dialect.mve.places import (
     ALL_LANES,

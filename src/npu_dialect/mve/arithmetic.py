@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, IntegerType, UnitAttr, VectorType, f32, i32
+from xdsl.dialects.builtin import Float32Type, IntegerType, VectorType, f32, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -13,14 +13,13 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     result_def,
     traits_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.mve.types import F32X4, I16X8, I32X4, INTEGERS, VECTORS, Vector, check
+from npu_dialect.mve.types import F32X4, I32X4, INTEGERS, VECTORS, Vector, check
 
 
 @irdl_op_definition
@@ -337,62 +336,3 @@ class FmaScalarOp(IRDLOperation):
 
     def __init__(self, a: SSAValue, b: SSAValue, acc: SSAValue) -> None:
         super().__init__(operands=[a, b, acc], result_types=[F32X4])
-
-
-@irdl_op_definition
-class WidenOp(IRDLOperation):
-    """VMOVLB, VMOVLT: the even lanes (`bottom`) or odd lanes (`top`) of halves, as words.
-
-    ```mlir
-    %even = mve.widen %h bottom : vector<8xi16> -> vector<4xi32>
-    %odd = mve.widen %h top : vector<8xi16> -> vector<4xi32>
-    ```
-    """
-
-    name = "mve.widen"
-
-    x = operand_def(I16X8)
-    top = opt_prop_def(UnitAttr)
-    bottom = opt_prop_def(UnitAttr)
-    result = result_def(I32X4)
-
-    traits = traits_def(Pure())
-
-    assembly_format = (
-        "$x (`top` $top^)? (`bottom` $bottom^)? attr-dict `:` type($x) `->` type($result)"
-    )
-
-    def __init__(self, x: SSAValue, *, top: bool = False) -> None:
-        super().__init__(
-            operands=[x],
-            result_types=[I32X4],
-            properties={"top" if top else "bottom": UnitAttr()},
-        )
-
-    def verify_(self) -> None:
-        """One of the two sides is chosen."""
-        if (self.top is None) == (self.bottom is None):
-            raise VerifyException("expected top or bottom")
-
-
-@irdl_op_definition
-class NarrowOp(IRDLOperation):
-    """VQMOVNB, then VQMOVNT: words as halves, saturated; the first ones are the even lanes.
-
-    ```mlir
-    %h = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
-    ```
-    """
-
-    name = "mve.narrow"
-
-    even = operand_def(I32X4)
-    odd = operand_def(I32X4)
-    result = result_def(I16X8)
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$even `,` $odd attr-dict `:` type($even) `->` type($result)"
-
-    def __init__(self, even: SSAValue, odd: SSAValue) -> None:
-        super().__init__(operands=[even, odd], result_types=[I16X8])

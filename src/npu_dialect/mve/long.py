@@ -1,4 +1,4 @@
-"""Arithmetic whose results have lanes twice as wide: of the even lanes, or of the odd ones."""
+"""Ops whose results have lanes twice as wide, of the even or of the odd ones, and half as wide."""
 
 from __future__ import annotations
 
@@ -37,6 +37,29 @@ class LongOp(IRDLOperation, abc.ABC):
         """One of the two sides is chosen."""
         if (self.top is None) == (self.bottom is None):
             raise VerifyException("expected top or bottom")
+
+
+@irdl_op_definition
+class WidenOp(LongOp):
+    """VMOVLB, VMOVLT: the even lanes (`bottom`) or odd lanes (`top`) of halves, as words.
+
+    ```mlir
+    %even = mve.widen %h bottom : vector<8xi16> -> vector<4xi32>
+    %odd = mve.widen %h top : vector<8xi16> -> vector<4xi32>
+    ```
+    """
+
+    name = "mve.widen"
+
+    x = operand_def(I16X8)
+    result = result_def(I32X4)
+
+    assembly_format = (
+        "$x (`top` $top^)? (`bottom` $bottom^)? attr-dict `:` type($x) `->` type($result)"
+    )
+
+    def __init__(self, x: SSAValue, *, top: bool = False) -> None:
+        self.make([x], I32X4, top=top)
 
 
 @irdl_op_definition
@@ -111,6 +134,29 @@ class AddLongOp(LongOp):
 
     def __init__(self, acc: SSAValue, x: SSAValue, *, top: bool = False) -> None:
         self.make([acc, x], I32X4, top=top)
+
+
+@irdl_op_definition
+class NarrowOp(IRDLOperation):
+    """VQMOVNB, then VQMOVNT: words as halves, saturated; the first ones are the even lanes.
+
+    ```mlir
+    %h = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
+    ```
+    """
+
+    name = "mve.narrow"
+
+    even = operand_def(I32X4)
+    odd = operand_def(I32X4)
+    result = result_def(I16X8)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$even `,` $odd attr-dict `:` type($even) `->` type($result)"
+
+    def __init__(self, even: SSAValue, odd: SSAValue) -> None:
+        super().__init__(operands=[even, odd], result_types=[I16X8])
 
 
 @irdl_op_definition

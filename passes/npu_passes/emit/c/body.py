@@ -26,6 +26,7 @@ from npu_passes.emit.c.names import Scope, identifier
 from npu_passes.emit.c.operators import repeats_operands
 from npu_passes.emit.c.program import Function, Program
 from npu_passes.emit.c.unit import Unit
+from npu_passes.emit.c.unread import without_unread
 
 WRITERS: frozenset[type[Operation]] = frozenset(
     (
@@ -105,6 +106,10 @@ class Body:
             self.lines[-1] = f"{last} {text}"
         else:
             self.line(text)
+
+    def finished(self) -> list[str]:
+        """All lines, without the definitions of indices that none of them reads."""
+        return without_unread(self.lines, self.indices)
 
     @contextmanager
     def indented(self) -> Generator[None]:

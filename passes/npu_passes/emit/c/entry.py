@@ -20,7 +20,6 @@ from npu_passes.emit.c.program import ALIGNMENT, Argument, Entry, Program
 from npu_passes.emit.c.statements import print_block
 from npu_passes.emit.c.types import as_memref, memref_of, shape_text, span_of
 from npu_passes.emit.c.unit import Unit
-from npu_passes.emit.c.unread import without_unread
 
 
 def signature(program: Program, entry: Entry, unit: Unit) -> str:
@@ -70,8 +69,7 @@ def public_function(program: Program, entry: Entry, unit: Unit) -> str:
             print_transfer(body, argument, inwards=False)
     status = [] if block.last_op is None else body.use_all(block.last_op.operands)
     body.line(f"return {status[0].text if status else 0};")
-    lines = without_unread(body.lines, body.indices)
-    return "\n".join((signature(program, entry, unit), "{", *lines, "}", ""))
+    return "\n".join((signature(program, entry, unit), "{", *body.finished(), "}", ""))
 
 
 def print_checks(body: Body, entry: Entry) -> None:

@@ -29,7 +29,6 @@ from npu_passes.emit.c.program import Function, Program
 from npu_passes.emit.c.statements import print_block
 from npu_passes.emit.c.types import memref_of, shape_text
 from npu_passes.emit.c.unit import Unit
-from npu_passes.emit.c.unread import without_unread
 
 
 def body_of(program: Program, function: Function, unit: Unit) -> Body:
@@ -56,8 +55,7 @@ def layer_function(program: Program, function: Function, unit: Unit) -> str:
     macros += [IN_ORDER] * any(walk_kind(function.op, dsp.LoadFloatsOp))
     alone = "".join(f"{use_macro(body.unit, macro)} " for macro in macros)
     head = prototype(f"static {alone}void {function.name}", parameters)
-    lines = without_unread(body.lines, body.indices)
-    return "\n".join((*layer_comment(function, body), head, "{", *lines, "}", ""))
+    return "\n".join((*layer_comment(function, body), head, "{", *body.finished(), "}", ""))
 
 
 def prototype(head: str, parameters: Sequence[str]) -> str:

@@ -243,39 +243,34 @@ MAXIMUM = Helper(
     ARM,
 )
 
-NARROW = Helper(
-    "npu_i16x8 {}(npu_i32x4 even, npu_i32x4 odd)",
-    "Words as halves, saturated: even lanes, and odd lanes.",
-    "npu_i16x8 r;\nfor (int i = 0; i < 8; ++i) {\n"
-    "    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];\n"
-    "    r.lane[i] = (int16_t)(x < -32768 ? -32768 : x > 32767 ? 32767 : x);\n}\nreturn r;",
-    """\
-#if defined(__GNUC__) && !defined(__clang__)
-__asm__("vqmovnb.s32 %q0, %q0\\n\\tvqmovnt.s32 %q0, %q1" : "+&w"(even) : "w"(odd));
-return vreinterpretq_s16_s32(even);
-#else
-return vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), even), odd);
-#endif""",
-    ARM,
-)
-"""GCC copies the first operand of the intrinsic, so it gets the assembly."""
 
-NARROW_BYTES = Helper(
-    "npu_i8x16 {}(npu_i16x8 even, npu_i16x8 odd)",
-    "Halves as bytes, saturated: even lanes, and odd lanes.",
-    "npu_i8x16 r;\nfor (int i = 0; i < 16; ++i) {\n"
-    "    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];\n"
-    "    r.lane[i] = (int8_t)(x < -128 ? -128 : x > 127 ? 127 : x);\n}\nreturn r;",
-    """\
+def narrow(bits: int, what: str, narrower: str) -> Helper:
+    """The function that makes lanes of `bits` out of lanes twice as wide.
+
+    GCC copies the first operand of the intrinsic, so it gets the assembly.
+    """
+    count, wide, end = 128 // bits, 2 * bits, 2 ** (bits - 1)
+    old, new = f"npu_i{wide}x{count // 2}", f"npu_i{bits}x{count}"
+    to = f"(int{bits}_t)(x < -{end} ? -{end} : x > {end - 1} ? {end - 1} : x)"
+    return Helper(
+        f"{new} {{}}({old} even, {old} odd)",
+        f"{what} as {narrower}, saturated: even lanes, and odd lanes.",
+        f"{new} r;\nfor (int i = 0; i < {count}; ++i) {{\n"
+        "    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];\n"
+        f"    r.lane[i] = {to};\n}}\nreturn r;",
+        f"""\
 #if defined(__GNUC__) && !defined(__clang__)
-__asm__("vqmovnb.s16 %q0, %q0\\n\\tvqmovnt.s16 %q0, %q1" : "+&w"(even) : "w"(odd));
-return vreinterpretq_s8_s16(even);
+__asm__("vqmovnb.s{wide} %q0, %q0\\n\\tvqmovnt.s{wide} %q0, %q1" : "+&w"(even) : "w"(odd));
+return vreinterpretq_s{bits}_s{wide}(even);
 #else
-return vqmovntq_s16(vqmovnbq_s16(vdupq_n_s8(0), even), odd);
+return vqmovntq_s{wide}(vqmovnbq_s{wide}(vdupq_n_s{bits}(0), even), odd);
 #endif""",
-    ARM,
-)
-"""As for words."""
+        ARM,
+    )
+
+
+NARROW = narrow(16, "Words", "halves")
+NARROW_BYTES = narrow(8, "Halves", "bytes")
 
 PUSH_BYTES = Helper(
     "npu_i16x8 {}(npu_i16x8 old, npu_i16x8 new_)",
@@ -381,8 +376,6 @@ return vaddq_s32(acc, vmovl{side}q_s16(x));
     )
 
 
-SIDED = mve.WidenOp | mve.LongOp
-"""The ops on every second lane."""
 SIDES: dict[type[Operation], Callable[[bool], Helper]] = {
     mve.WidenOp: widen,
     mve.MulLongOp: mul_long,
@@ -488,7 +481,7 @@ def use(unit: Unit, name: str, helper: Helper) -> str:
 def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     """A call of the function for an op that only computes."""
     result: Attribute = op.results[0].type
-    if isinstance(op, SIDED):
+    if isinstance(op, mve.LongOp):
         top = op.top is not None
         name = f"{op.name.removeprefix('mve.')}_{'top' if top else 'bottom'}"
         return call(use(unit, name, SIDES[type(op)](top)), *operands)

@@ -152,10 +152,10 @@ def sixteen_of(op: Conv2dOp, options: LoopOptions) -> Taken | None:
 
     Outputs over their input are left to windows, which gather eight of them before they store one.
     """
-    constants = constants_of(op, options)
-    if constants is None or not is_plain(op) or OVER_INPUT.is_on(op):
+    if not is_plain(op) or OVER_INPUT.is_on(op) or not can_have_sixteen(op, options):
         return None
-    if not can_have_sixteen(op, options):
+    constants = constants_of(op, options)
+    if constants is None:
         return None
     weights = constants[0].reshape(len(constants[0]), -1).transpose()
     plan, groups = SixteenPlan(*op.axes()), partial(groups_of, weights)

@@ -11,13 +11,12 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp
 
 from helpers.depthwise import Shape, as_unsigned, layouts, network
 from helpers.kernel_roads import DSP, VECTORS, lowered
 from helpers.pipeline import context, run_passes
-from helpers.vector_depthwise import check_core, check_host, check_loops
-from npu_dialect.attributes import BY_CHANNEL, OVER_INPUT
+from helpers.vector_depthwise import check_core, check_host, check_loops, on_buffers
+from npu_dialect.attributes import OVER_INPUT
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.walking import walk_kind
 from npu_passes.lowering.kernels.working_memory import beats_planes, has_sixteen
@@ -50,17 +49,6 @@ def with_channels(shape: Shape, channels: int) -> Shape:
 def always() -> AbstractContextManager[object]:
     """The kernel is worth any flash."""
     return patch("npu_passes.lowering.kernels.working_memory.is_worth", return_value=True)
-
-
-def on_buffers(shape: Shape, *, by_channel: bool = True) -> tuple[ModuleOp, ModuleOp]:
-    """The network, and its layers on buffers; the convolution may compute channel by channel."""
-    module = network(shape)
-    layers = run_passes(context(), module, layouts(planar=False))
-    (layer,) = walk_kind(layers, Conv2dOp)
-    if by_channel:
-        BY_CHANNEL.set(layer, True)
-    places = "npu-assign-sram-offsets,npu-outline-layers"
-    return module, run_passes(context(), layers, places)
 
 
 def fits(shape: Shape) -> bool:

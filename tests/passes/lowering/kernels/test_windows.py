@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp
 
-from helpers.depthwise import Shape, as_unsigned, either, layouts, network
+from helpers.depthwise import Shape, as_unsigned, either, network
 from helpers.kernel_roads import DSP, VECTORS, lowered
-from helpers.pipeline import context, run_passes
-from helpers.vector_depthwise import check_core, check_host, check_loops
-from npu_dialect.attributes import BY_CHANNEL
+from helpers.vector_depthwise import check_core, check_host, check_loops, on_buffers
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.walking import walk_kind
 from npu_plans.kernels.window_plan import WindowPlan
@@ -35,22 +32,6 @@ SHAPES = st.builds(
     st.sampled_from((-128, 0, 9)),
     st.sampled_from((None, (-20.0, 30.0), (-128.0, 101.0))),
 ).flatmap(either)
-
-
-def on_buffers(
-    shape: Shape, *, by_channel: bool = True, planar: bool = False
-) -> tuple[ModuleOp, ModuleOp]:
-    """The network, and its layers on buffers; the convolution may compute channel by channel.
-
-    `planar`: maps lie in planes.
-    """
-    module = network(shape)
-    layers = run_passes(context(), module, layouts(planar=planar))
-    (layer,) = walk_kind(layers, Conv2dOp)
-    if by_channel:
-        BY_CHANNEL.set(layer, True)
-    places = "npu-assign-sram-offsets,npu-outline-layers"
-    return module, run_passes(context(), layers, places)
 
 
 def pays(shape: Shape) -> bool:
