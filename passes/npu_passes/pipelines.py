@@ -118,6 +118,7 @@ def off_chip(
         # A copy on chip would be stored as a whole, with its zero blocks.
         "npu-spill-maps" if blocks else "npu-spill-maps,npu-keep-maps",
         "npu-keep-parts",
+        "npu-gather-readers",
         f"npu-tile-loops{tile}",
         blocks,
         "npu-overlap-rows",

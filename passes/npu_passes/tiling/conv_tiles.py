@@ -34,7 +34,8 @@ class TileOptions:
 
     `double_buffer`: whether tiles may have two buffers. `block_size`: rows and columns of a block.
     `fastest`: whether tiles may move more bytes in less time (`staging.fastest`). `producers`:
-    whether ops may run on the tiles of the layers that read their output.
+    whether ops may run on the tiles of the layers that read their output. `sharing`: whether layers
+    may run on the same tiles of a map that all of them read.
     """
 
     search: SearchOptions = field(default_factory=SearchOptions)
@@ -43,6 +44,7 @@ class TileOptions:
     block_size: int = 1
     fastest: bool = False
     producers: bool = True
+    sharing: bool = True
 
     @property
     def fuses(self) -> bool:
@@ -51,8 +53,18 @@ class TileOptions:
         Not with tiles by hand or as published, and not where the blocks of zeros of maps that leave
         the chip are left out: these are the outputs of such ops.
         """
+        return self.producers and self.is_free
+
+    @property
+    def shares(self) -> bool:
+        """Whether layers run on the same tiles; not where `fuses` is not either."""
+        return self.sharing and self.is_free
+
+    @property
+    def is_free(self) -> bool:
+        """Whether tiles are neither by hand, nor as published, nor of whole blocks."""
         plain = self.search.model == "physical" and self.search.minimize == "bytes"
-        return self.producers and plain and not self.sizes and self.block_size == 1
+        return plain and not self.sizes and self.block_size == 1
 
 
 @dataclass(frozen=True)

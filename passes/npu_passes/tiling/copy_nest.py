@@ -23,7 +23,7 @@ from npu_passes.tiling.stage import Staging
 from npu_passes.tiling.tile_nest import Nest, Tile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CopyNest(Nest):
     """The nest of a layer whose tiles are copied to the memory `space`."""
 
@@ -82,6 +82,5 @@ def build_copies(op: LayerOp, staging: Staging, space: Attribute) -> Operation:
     nest = CopyNest(
         LoopBuilder(op), op, staging, {}, None, 1, counted=False, chains={}, space=space
     )
-    first = nest.build()
-    assert first is not None
-    return first
+    nest.build()
+    return nest.made[0]

@@ -143,12 +143,7 @@ def cycles_of(
     `free`: the bytes on chip for the tiles. `jump`: the cycles of a jump; None: those of the
     machine. `more`: what else is computed.
     """
-    rates = Rates(
-        machine.dma_setup_cycles,
-        machine.dma_jump_cycles if jump is None else jump,
-        machine.dma_bytes_per_cycle,
-        machine.dma_channels,
-    )
+    rates = rates_of(machine, jump)
     steps = staging.cut.steps(staging.cut.order)
     compute = compute_cycles(stage.op, staging.cut, machine) + more
 
@@ -165,6 +160,30 @@ def cycles_of(
         if hidden <= WAITING * compute:
             return hidden - saved + WEIGHT * (rest - saved)
     return cycles + WEIGHT * bare
+
+
+def together_cycles(
+    tiles: Sequence[tuple[Operation, Staging]], machine: Machine, *, more: Fraction = Fraction()
+) -> Fraction:
+    """How long some ops take in one loop over tiles, with the weight of their bare bytes.
+
+    `more`: what else is computed.
+    """
+    rates, cut = rates_of(machine), tiles[0][1].cut
+    compute = sum((compute_cycles(op, each.cut, machine) for op, each in tiles), more)
+    parts = [part for op, each in tiles for part in parts_of(op, each, spare=False)]
+    bare = sum(each.alone.bytes + each.behind.bytes for each in parts) / rates.bytes
+    return nest_cycles(compute, cut.steps(cut.order), parts, rates) + WEIGHT * bare
+
+
+def rates_of(machine: Machine, jump: int | None = None) -> Rates:
+    """What transfers take on a machine. `jump`: the cycles of a jump; None: the machine's."""
+    return Rates(
+        machine.dma_setup_cycles,
+        machine.dma_jump_cycles if jump is None else jump,
+        machine.dma_bytes_per_cycle,
+        machine.dma_channels,
+    )
 
 
 def has_spare(staging: Staging, machine: Machine, free: int) -> bool:
@@ -282,11 +301,20 @@ def compute_cycles(op: Operation, cut: Cut, machine: Machine) -> Fraction:
         for index, value in enumerate(op.operands)
         if is_buffer_type(value.type)
     )
+    moved += sums_read(op, cut)
     cycles = moved / machine.sram_bytes_per_cycle if machine.sram_bytes_per_cycle else Fraction()
     rate = dict(machine.macs_per_cycle).get(str(map_type(op.operands[0]).get_element_type()))
     if isinstance(op, LayerOp) and rate:
         cycles = max(cycles, macs_of(op, cut) / rate)
     return cycles
+
+
+def sums_read(op: Operation, cut: Cut) -> Fraction:
+    """The bytes of unfinished sums that steps read on chip, to add to them."""
+    parts = cut.steps([name for name in cut.order if cut.space.loop(name).sums])
+    last = len(op.operands) - 1
+    used = elements_used(cut, last) * element_bytes(memref_type(op.operands[last]))
+    return Fraction(used * (parts - 1), parts)
 
 
 def macs_of(op: LayerOp, cut: Cut) -> Fraction:

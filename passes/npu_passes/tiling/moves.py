@@ -23,10 +23,10 @@ from npu_dialect.npu.layers import ConcatOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.analysis.on_chip import in_space
 from npu_passes.support.loop_builder import LoopBuilder
+from npu_passes.tiling.build_nest import build_nest
 from npu_passes.tiling.stage import is_weight, off_chip_operands
 from npu_passes.tiling.staging import choose
 from npu_passes.tiling.tile_moves import FIRST_MAP, OUTPUT, WEIGHTS, announce, transfer, view
-from npu_passes.tiling.tile_nest import build_nest
 
 
 def build_moves(op: Operation, machine: Machine, free: int) -> None:

@@ -29,17 +29,23 @@ from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_passes.analysis.timed_ops import arithmetic_of
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.tiling.shared_tiles import are_independent, can_share, is_next
 from npu_passes.tiling.stage import off_chip_operands
 from npu_plans.time.rates import Rates, UnknownRate, missing_keys
 
 
-def view_picked_elements(function: Operation, machine: Machine | None, *, fastest: bool) -> None:
+def view_picked_elements(
+    function: Operation, machine: Machine | None, *, fastest: bool, sharing: bool = False
+) -> None:
     """Replace the inputs of such convolutions in a function, and their strides.
 
-    `fastest`: whether all read rows for which that takes less time on the machine.
+    `fastest`: whether all read rows for which that takes less time on the machine. With `sharing`,
+    those that may run on the tiles of the layer in front of them stay.
     """
     for op in list(function.walk()):
         if not isinstance(op, Conv2dOp) or not picks(op):
+            continue
+        if sharing and machine is not None and shares(op, machine):
             continue
         down, across = int_values(op.strides)
         gap = (across - 1) * element_bytes(memref_type(op.input))
@@ -61,6 +67,17 @@ def view_picked_elements(function: Operation, machine: Machine | None, *, fastes
         Rewriter.insert_op(view, InsertPoint.before(op))
         op.operands[0] = view.result
         op.strides = int_array([1, across // left])
+
+
+def shares(op: Conv2dOp, machine: Machine) -> bool:
+    """Whether a convolution may run on the tiles of a layer in front of it that reads the same map.
+
+    Then no tile has to be loaded for it, so it leaves out elements on chip.
+    """
+    before = next((use.operation for use in op.input.uses if is_next(use.operation, op)), None)
+    if before is None or before.operands[0] is not op.input:
+        return False
+    return are_independent(before, op) and can_share((before, op), machine)
 
 
 def picks_of_rows(op: Operation) -> bool:

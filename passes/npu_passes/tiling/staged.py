@@ -8,6 +8,20 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation
 
 from npu_passes.tiling.stage import Staging
+from npu_plans.tiles.operand_regions import Along
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """An op that runs on another one's tiles of the map that both read as their first operand.
+
+    `staging`: its own tiles, without those of that map. `reads`: how it follows the axes of the
+    map; of an axis that is not cut, a tile has all elements.
+    """
+
+    op: Operation
+    staging: Staging
+    reads: tuple[Along, ...]
 
 
 @dataclass(frozen=True)
@@ -17,7 +31,8 @@ class StagedOp:
     `free`: the bytes on chip that buffers living at the op leave for its tiles. `staging` is None
     for ops that only move data: concatenations and copies. `chains`: the ops that run on the tiles
     of an operand, by its index, in their order; the last one computes the operand. `besides`: the
-    bytes of each buffer that they need.
+    bytes of each buffer that they need. `sharing`: the ops that run on the tiles of the first
+    operand, too, in front of this one.
     """
 
     op: Operation
@@ -27,8 +42,12 @@ class StagedOp:
         default_factory=dict[int, tuple[Operation, ...]]
     )
     besides: tuple[int, ...] = ()
+    sharing: tuple[Sharing, ...] = ()
 
     @property
     def buffers(self) -> tuple[int, ...]:
         """The bytes of each tile buffer; none for an op that only moves data, which takes few."""
-        return () if self.staging is None else (*self.staging.allocated, *self.besides)
+        if self.staging is None:
+            return ()
+        others = (size for each in self.sharing for size in each.staging.allocated)
+        return (*self.staging.allocated, *self.besides, *others)

@@ -31,6 +31,14 @@ front of a 1x1 convolution (`fused_producers.py`):
                                          ->      npu.relu ins(%x_tile) outs(%x_tile)
                                                  npu.conv2d ins(%x_tile, ...) outs(%y_tile)
 
+Layers that read the same map and stand one behind the other may run on the same tiles of it
+(`shared_tiles.py`), which `npu-gather-readers` prepares:
+
+    npu.conv2d ins(%x, %v, ...) outs(%y)       scf.for %i = ... {
+    npu.conv2d ins(%x, %w, ...) outs(%z)         (%x to %x_tile)
+                                         ->      npu.conv2d ins(%x_tile, ...) outs(%y_tile)
+                                                 npu.conv2d ins(%x_tile, ...) outs(%z_tile)
+
 An op that uses such an operand and does not say how it computes (`npu_dialect/computing.py`) stays,
 with the reason:
 
@@ -66,14 +74,15 @@ from npu_passes.placing.assign_sram_offsets import write_offsets
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_passes.tiling.aligned_tiles import in_whole_blocks
 from npu_passes.tiling.alike import Remembered, shape_of_layer
+from npu_passes.tiling.build_nest import build_nest
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.fuse_producers import with_chains
 from npu_passes.tiling.moves import build_moves
 from npu_passes.tiling.picked_elements import view_picked_elements
 from npu_passes.tiling.predicted import described
+from npu_passes.tiling.shared_tiles import with_shared_tiles
 from npu_passes.tiling.staged import StagedOp
 from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_operands
-from npu_passes.tiling.tile_nest import build_nest
 from npu_plans.spills.room import arranged, placed, room
 from npu_plans.tiles.tile_search import SearchOptions
 
@@ -104,8 +113,10 @@ class TileLoopsPass(RefusingPass):
     that are written off the chip have whole blocks where that is possible, for
     `npu-compress-spills`. `jobs` layers are searched at the same time; the result does not depend
     on it. With `producers`, elementwise ops and depthwise convolutions run on the tiles of the
-    layers that read their output, where that takes less time and moves no more bytes. Rejects
-    a machine without DMA, and layers whose smallest tile does not fit.
+    layers that read their output, where that takes less time and moves no more bytes. With
+    `sharing`, neighbours that read the same map run on the same tiles of it, where that takes no
+    more time and moves fewer bytes. Rejects a machine without DMA, and layers whose smallest tile
+    does not fit.
     """
 
     name = "npu-tile-loops"
@@ -131,6 +142,8 @@ class TileLoopsPass(RefusingPass):
     """Layers that are searched at the same time; the result does not depend on it."""
     producers: bool = True
     """Whether ops may run on the tiles of the layers that read their output."""
+    sharing: bool = True
+    """Whether layers that read the same map may run on the same tiles of it."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decide for all layers, then build."""
@@ -139,7 +152,8 @@ class TileLoopsPass(RefusingPass):
         machine = machine_of(op)
         for function in functions(op) if self.block_size == 1 else ():
             told = machine if self.model == "physical" else None
-            view_picked_elements(function, told, fastest=self.options.fastest)
+            options = self.options
+            view_picked_elements(function, told, fastest=options.fastest, sharing=options.shares)
         staged = [
             stage_function(function, machine, self.options, self.jobs, self.told)
             for function in functions(op)
@@ -172,6 +186,7 @@ class TileLoopsPass(RefusingPass):
             self.block_size,
             fastest,
             producers=self.producers,
+            sharing=self.sharing,
         )
 
 
@@ -258,9 +273,9 @@ class TileChoice:
 
     def fused(self, staged: Sequence[StagedOp]) -> Sequence[StagedOp]:
         """The same ops, without those that run on the tiles of others."""
-        if not self.options.fuses:
-            return staged
-        return with_chains(staged, self.machine, self.fitting)
+        if self.options.fuses:
+            staged = with_chains(staged, self.machine, self.fitting)
+        return with_shared_tiles(staged, self.machine) if self.options.shares else staged
 
 
 def explain(function: Operation) -> None:
@@ -322,7 +337,14 @@ def build(staged: StagedOp, machine: Machine) -> None:
     if staged.staging is None:
         build_moves(op, machine, staged.free)
     else:
-        first = build_nest(op, staged.staging, machine.dma_channels, chains=staged.chains)
-        if first is not None:
-            TILE.set(first, described(op, staged.staging, machine, staged.free))
+        sharing = staged.sharing
+        made = build_nest(
+            op, staged.staging, machine.dma_channels, chains=staged.chains, sharing=sharing
+        )
+        tiles = (*((each.op, each.staging) for each in sharing), (op, staged.staging))
+        for first, (layer, staging) in zip(made, tiles, strict=True):
+            if first is not None:
+                TILE.set(first, described(layer, staging, machine, staged.free))
+        for each in sharing:
+            Rewriter.erase_op(each.op)
     Rewriter.erase_op(op)

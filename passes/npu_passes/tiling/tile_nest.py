@@ -10,8 +10,7 @@ one. Sums are read back only if an outer loop left them unfinished.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -62,7 +61,9 @@ class Nest:
     `buffers`: the tile buffers, by the index of their operand. `sums`: the buffer of sums of a
     convolution whose pool is taken apart. `channels`: the machine's number of DMA channels.
     `counted`: whether to insert `dma.reads` and `dma.writes`. `chains`: the ops that compute the
-    tiles of an operand, by its index.
+    tiles of an operand, by its index. `reads`: how the op follows the axes of its first operand, if
+    it shares the tiles of that. `sharing`: the nests of the ops that do, which have the same loops.
+    `made`: the ops that compute tiles.
     """
 
     b: LoopBuilder
@@ -73,18 +74,30 @@ class Nest:
     channels: int
     counted: bool
     chains: Mapping[int, Chain]
+    reads: tuple[Along, ...] = ()
+    sharing: tuple[Nest, ...] = ()
+    made: list[Operation] = field(default_factory=list[Operation])
 
     @property
     def last(self) -> int:
         """Index of the destination."""
         return len(self.op.operands) - 1
 
-    def build(self) -> Operation | None:
-        """Build accesses, loads of whole operands, and loops.
+    @property
+    def all(self) -> tuple[Nest, ...]:
+        """This nest and those that share its loops, in the order in which they compute."""
+        return (*self.sharing, self)
 
-        Returns the first op of the layer in the nest; None if there is none, as for a copy.
-        """
-        cut = self.staging.cut
+    def build(self) -> None:
+        """Build accesses, loads of whole operands, and loops."""
+        for each in self.all:
+            each.begin()
+        for chain in self.chains.values():
+            chain.begin()
+        self.inside(self.whole(), -1)
+
+    def begin(self) -> None:
+        """Build accesses, and loads of whole operands."""
         if self.counted:
             staged = [i for buffer in self.staging.buffers for i in buffer.operands]
             announce(self.op, [self.op.operands[index] for index in staged])
@@ -94,42 +107,48 @@ class Nest:
                 self.move(self.op.operands[index], self.buffers[index], index)
                 if index in self.chains:
                     self.chains[index].compute(self.buffers[index], 0, None)
-        tile = {
+
+    def whole(self) -> dict[str, TilePosition]:
+        """The positions along the loops that are not cut."""
+        cut = self.staging.cut
+        return {
             loop.name: TilePosition(Segment(cut.pieces(loop.name)[0], 1))
             for loop in cut.space.loops
             if loop.name not in cut.order
         }
-        for chain in self.chains.values():
-            chain.begin()
-        before = self.op.prev_op
-        self.inside(tile, -1)
-        made = {op for chain in self.chains.values() for op in chain.made}
-        first = before.next_op if before is not None else self.b.block.first_op
-        while first is not None and first is not self.op:
-            layers = (op for op in first.walk() if is_computed_on_buffers(op) and op not in made)
-            if (found := next(layers, None)) is not None:
-                return found
-            first = first.next_op
-        return None
+
+    def along(self, tile: Tile) -> Tile:
+        """The tile that is at the place of one of a nest with the same loops."""
+        order = self.staging.cut.order
+        return {**self.whole(), **{name: tile[name] for name in order if name in tile}}
 
     def inside(self, tile: Tile, level: int) -> None:
         """Build the body of the loop at position `level` of the order; -1 is outside of all loops.
 
-        That are loads, the next loop or the layer itself, and the store of the destination.
+        That are loads, the next loop or the layers themselves, and the stores of destinations.
         """
-        cut = self.staging.cut
+        order = self.staging.cut.order
+        tiles = [(each, each.along(tile)) for each in self.sharing]
+        self.loads(tile, level)
+        for each, own in tiles:
+            each.loads(own, level)
+        if level + 1 < len(order):
+            for segment in self.staging.cut.segments(order[level + 1]):
+                self.one_segment(tile, level + 1, segment)
+        else:
+            for each, own in (*tiles, (self, tile)):
+                each.compute(own)
+        for each, own in (*tiles, (self, tile)):
+            if each.last in each.moving(level):
+                each.store(own)
+
+    def loads(self, tile: Tile, level: int) -> None:
+        """Build the loads of the tiles that change in the loop at position `level` of the order."""
         for index in self.moving(level):
             if index != self.last and not (index == started_from(self.op) and self.begun(tile)):
                 self.load(tile, index)
         if self.last in self.moving(level) and self.begun(tile):
             self.load(tile, self.last)
-        if level + 1 < len(cut.order):
-            for segment in cut.segments(cut.order[level + 1]):
-                self.one_segment(tile, level + 1, segment)
-        else:
-            self.compute(tile)
-        if self.last in self.moving(level):
-            self.store(tile)
 
     def one_segment(self, tile: Tile, level: int, segment: Segment) -> None:
         """Build a loop over the pieces of a segment.
@@ -140,8 +159,7 @@ class Nest:
         innermost = level == len(self.staging.cut.order) - 1
         inner = self
         if innermost:
-            own = self.allocate({**tile, name: TilePosition(segment)})
-            inner = replace(self, buffers={**self.buffers, **own})
+            inner = self.with_buffers({**tile, name: TilePosition(segment)})
 
         def one(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
             if not isinstance(index, int) and innermost and self.staging.double_buffer:
@@ -157,6 +175,18 @@ class Nest:
             return ()
 
         self.b.loop(0, segment.runs, one, hint=name)
+
+    def with_buffers(self, tile: Tile) -> Nest:
+        """The same nest, and those that share its loops, with new double buffers for a tile."""
+        own = {**self.buffers, **self.allocate(tile)}
+        sharing = tuple(
+            replace(
+                each,
+                buffers={**each.buffers, **each.allocate(each.along(tile)), 0: own[0]},
+            )
+            for each in self.sharing
+        )
+        return replace(self, buffers=own, sharing=sharing)
 
     def allocate(self, tile: Tile) -> dict[int, SSAValue]:
         """Allocate the buffers that become double buffers, as large as this tile needs them."""
@@ -244,6 +274,8 @@ class Nest:
         """
         if not is_buffer_type(self.op.operands[index].type):
             return self.op.operands[index]
+        if not index and self.reads:
+            return self.shared(tile)
         buffer = next((b for b in self.staging.buffers if index in b.operands), None)
         if buffer is None:
             return self.part(tile, index, self.op.operands[index])
@@ -256,6 +288,14 @@ class Nest:
             tiles = self.chains[index].output(tiles)
         return corner(self.b, tiles, [axis.span(pieces).size for axis in axes])
 
+    def shared(self, tile: Tile) -> SSAValue:
+        """The part that the op needs of a tile of its first operand, which others read, too."""
+        order = set(self.staging.cut.order)
+        pieces = {name: place.piece for name, place in tile.items()}
+        spans = [(axis.span(pieces), bool(order & set(axis.loops))) for axis in self.reads]
+        at = [0 if is_cut else span.low for span, is_cut in spans]
+        return view(self.b, self.buffers[0], at, [span.size for span, _ in spans])
+
     def compute(self, tile: Tile) -> None:
         """Build the ops that compute one tile."""
         if not is_computed_on_buffers(self.op):
@@ -264,7 +304,7 @@ class Nest:
         for new in self.layers(tile, inputs, out):
             if self.staging.cut.order:
                 RUNS.set(new, self.runs(tile))
-            self.b.insert(new)
+            self.made.append(self.b.insert(new))
 
     def runs(self, tile: Tile) -> int:
         """How often the layer on this tile runs in one inference."""
@@ -310,32 +350,3 @@ class Nest:
         channels = self.staging.cut.space.operands[self.last][1:2]
         channel = next((axis.span(pieces).low for axis in channels), 0)
         return TileForm(pads(ROWS), pads(COLUMNS), groups, opens, closes, channel)
-
-
-def build_nest(
-    op: Operation,
-    staging: Staging,
-    channels: int,
-    *,
-    counted: bool = True,
-    chains: Mapping[int, tuple[Operation, ...]] = MappingProxyType({}),
-) -> Operation | None:
-    """Build the nest of a layer in front of it; returns the first op of the layer in it, if any.
-
-    `channels`: the machine's number of DMA channels. Unless `counted`, the caller inserts
-    `dma.reads` and `dma.writes`. `chains`: the ops that run on the tiles of an operand, by its
-    index.
-    """
-    b = LoopBuilder(op)
-    buffers: dict[int, SSAValue] = {}
-    for buffer in staging.buffers:
-        if buffer.copies == 1:
-            made = allocate(b, op, buffer, buffer.shape)
-            buffers.update((index, made) for index in buffer.operands)
-    sums = None
-    if staging.sums is not None:
-        sums = allocate(b, op, staging.sums, staging.sums.shape)
-        sums.name_hint = "sums"
-    shape = staging.cut.shape
-    made = {index: Chain(b, ops, shape(index), channels) for index, ops in chains.items()}
-    return Nest(b, op, staging, buffers, sums, channels, counted, made).build()

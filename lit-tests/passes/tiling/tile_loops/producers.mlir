@@ -1,5 +1,5 @@
-// RUN: npu-opt %s --pass-pipeline=npu-tile-loops | filecheck %s
-// RUN: npu-opt %s --pass-pipeline=npu-tile-loops{producers=false} | filecheck %s --check-prefix=APART
+// RUN: npu-opt %s --pass-pipeline=npu-tile-loops{sharing=false} | filecheck %s
+// RUN: npu-opt %s --pass-pipeline=npu-tile-loops{producers=false\ sharing=false} | filecheck %s --check-prefix=APART
 
 // Ops run on the tiles of the layers that read their output, which then never leaves the chip.
 builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 400 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64, clock_hz = 1000 : i64, macs_per_cycle = {i8 = 4 : i64}, sram_bytes_per_cycle = 64 : i64, dma_bytes_per_cycle = 1 : i64, dma_setup_cycles = 10 : i64, dma_jump_cycles = 1 : i64}>} {

@@ -1,0 +1,147 @@
+"""Layers on the same tiles of a map mean the same, and move less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
+from helpers.quantized.build import Array
+from helpers.tiles.chain import function_of, through
+from helpers.tiles.machines import MACHINE, TIMED
+from helpers.tiles.readers import LayerOfMap, Readers, module_of, readers
+from npu_dialect.attributes import LAYER, TARGET
+from npu_dialect.interpreters import run_function
+from npu_dialect.interpreters.dma import Counters
+from npu_dialect.machine import Machine
+from npu_dialect.target import TargetAttr
+from npu_passes.tiling.conv_tiles import TileOptions
+from npu_passes.tiling.picked_elements import view_picked_elements
+from npu_passes.tiling.tile_loops import StagedOp, stage_function
+
+PLACED = "npu-double-buffer,npu-assign-sram-offsets{strategy=greedy}"
+
+
+@dataclass(frozen=True)
+class Tiled:
+    """What came of the layers: the outputs, the bytes that moved, and what was decided."""
+
+    outputs: list[Array]
+    moved: int
+    staged: tuple[StagedOp, ...]
+
+
+def tiled(wanted: Readers, machine: Machine, *, sharing: bool) -> Tiled:
+    """Run layers in tiles; their transfers beside other steps, with offsets.
+
+    Raises: PassFailedException if they do not fit.
+    """
+    module = module_of(wanted)
+    TARGET.set(module, TargetAttr.of(machine))
+    if sharing:
+        through(module, "npu-gather-readers")
+    function = function_of(module.clone())
+    view_picked_elements(function, machine, fastest=False, sharing=sharing)
+    staged = stage_function(function, machine, TileOptions(sharing=sharing)).ops
+    through(module, f"npu-tile-loops{{sharing={str(sharing).lower()}}}")
+    counters = Counters()
+    outputs = run(module, wanted, counters)
+    maps = counters.feature_map_read_bytes + counters.feature_map_write_bytes
+    through(module, PLACED)
+    again = Counters()
+    for one, other in zip(outputs, run(module, wanted, again), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert again == counters
+    return Tiled(outputs, maps + counters.weight_bytes, tuple(staged))
+
+
+def run(module: ModuleOp, wanted: Readers, counters: Counters | None = None) -> list[Array]:
+    """All arguments behind the function, from small integers, whose sums are exact."""
+    random = np.random.default_rng(3)
+    values = [random.integers(-3, 4, shape).astype(np.float32) for shape in wanted.shapes]
+    return list(run_function(module.clone(), None, values, counters=counters))
+
+
+def predicted(found: Tiled, wanted: Readers) -> int:
+    """The bytes that the tiles of some ops move, and the copies of results."""
+    total = sum(
+        4 * int(np.prod(wanted.output(layer))) for layer in wanted.layers if layer.on_chip
+    )
+    for each in found.staged:
+        total += 0 if each.staging is None else each.staging.bytes
+        total += sum(other.staging.bytes for other in each.sharing)
+    return total
+
+
+def sharing(found: Tiled) -> list[list[str | None]]:
+    """The names of the layers in each loop that several share."""
+    return [
+        [LAYER.get(op) for op in (*(other.op for other in each.sharing), each.op)]
+        for each in found.staged
+        if each.sharing
+    ]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    wanted=readers(),
+    share=st.sampled_from([1.0, 0.7, 0.4, 0.25, 0.15]),
+    timed=st.booleans(),
+)
+def test_layers_on_the_same_tiles_mean_the_same(
+    wanted: Readers, share: float, timed: bool
+) -> None:
+    machine = replace(MACHINE, sram_bytes=max(64, int(share * wanted.bytes)))
+    machine = replace(machine, **TIMED) if timed else machine
+    expected = run(module_of(wanted), wanted)
+    try:
+        apart = tiled(wanted, machine, sharing=False)
+    except PassFailedException:
+        return  # not even the smallest tiles fit
+    found = tiled(wanted, machine, sharing=True)
+    for each in (apart, found):
+        for one, other in zip(each.outputs, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert each.moved == predicted(each, wanted)
+    assert all(sum(each.buffers) <= each.free for each in found.staged)
+    assert not any(each.sharing for each in apart.staged)
+
+
+CONV = LayerOfMap("conv2d", out=4, kernel=3, pad=1)
+PICKS = LayerOfMap("conv2d", out=6, stride=2)
+POOL = LayerOfMap("max_pool2d", out=32, kernel=2, stride=2)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_map_is_loaded_once(relu: bool, behind: bool, timed: bool) -> None:
+    """Convolutions with other windows, on tiles of channels; the second one is gathered."""
+    wanted = Readers((1, 32, 8, 8), (replace(CONV, behind=behind), PICKS), relu)
+    machine = replace(MACHINE, sram_bytes=4096)
+    machine = replace(machine, **TIMED) if timed else machine
+    found = tiled(wanted, machine, sharing=True)
+    assert sharing(found) == [["l0", "l1"]]
+    apart = tiled(wanted, machine, sharing=False)
+    # The second one reads each second row of the map alone, or each second element.
+    least = 4 * 32 * 8 * 8
+    assert apart.moved - found.moved >= (0 if relu else least // 4)
+    for one, other in zip(found.outputs, apart.outputs, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_three_layers_share() -> None:
+    wanted = Readers((1, 32, 8, 8), (POOL, replace(POOL, kind="avg_pool2d"), POOL))
+    found = tiled(wanted, replace(MACHINE, sram_bytes=9000), sharing=True)
+    assert sharing(found) == [["l0", "l1", "l2"]]
+
+
+def test_layers_that_share_no_axis_stay_apart() -> None:
+    """A pool follows the channels as its own; a convolution sums over them."""
+    wanted = Readers((1, 32, 8, 8), (POOL, CONV))
+    assert not sharing(tiled(wanted, replace(MACHINE, sram_bytes=4096), sharing=True))
