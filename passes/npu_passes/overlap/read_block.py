@@ -123,6 +123,7 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
     transfers = list(transfers_of(ops, number, pace))
     moved = {step: each for each in transfers for step in (each.start, each.wait)}
     inside = spans_inside(block, number, numbering, placed)
+    points = {numbering.start[op]: step for op, step in number.items()}
     steps = tuple(
         Step(
             touches_of(ops[moved[index].start] if index in moved else op),
@@ -138,7 +139,7 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
     buffers = tuple(
         Lived(
             *(each.offset, each.size, steps_of(each, block, number), each.alignment, each.room),
-            fills_of(each, numbering, number),
+            fills_of(each, numbering, points),
         )
         for each in placed
         if each.home is block
@@ -171,10 +172,12 @@ def steps_of(placed: Placed, block: Block, number: Mapping[Operation, int]) -> t
 
 
 def fills_of(
-    placed: Placed, numbering: Numbering, number: Mapping[Operation, int]
+    placed: Placed, numbering: Numbering, steps: Mapping[int, int]
 ) -> tuple[tuple[int, Span], ...]:
-    """The steps from which on parts of a buffer are in use; none if it is in use as a whole."""
-    steps = {numbering.start[op]: step for op, step in number.items()}
+    """The steps from which on parts of a buffer are in use; none if it is in use as a whole.
+
+    `steps`: the step at each program point.
+    """
     found = numbering.filling(placed.value)
     if all(end - start == placed.size for _, start, end in found):
         return ()
