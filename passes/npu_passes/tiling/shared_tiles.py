@@ -9,8 +9,8 @@ Level of IR: layers in destination style on buffers, before they are cut into ti
 nothing is changed. The map lies off the chip. The layers stand one behind the other, and nothing
 runs between them. Their tiles are parts of the map along one axis, which all of them cut alike; or
 the whole map. The other axes of a tile are whole, and each layer takes the rows and columns that
-its windows need. A choice moves fewer bytes and takes no more time than the layers in loops of
-their own.
+its windows need. A choice moves fewer bytes than the layers in loops of their own, and takes little
+more time.
 """
 
 from __future__ import annotations
@@ -33,24 +33,38 @@ from npu_passes.tiling.stage import Stage, is_weight, off_chip_operands, stage_o
 from npu_passes.tiling.staged import Sharing, StagedOp
 from npu_plans.tiles.operand_regions import Along, Cut, Space
 
-LIKELY = Fraction(23, 20)
+LONGER = Fraction(11, 10)
+"""Fewer bytes may take so many times as long, unless the least time is asked for."""
+
+LIKELY = Fraction(13, 10)
 """Layers are worth gathering if their common loop takes at most so many times what their computing
 takes, or what they move."""
 
 
-def with_shared_tiles(staged: Sequence[StagedOp], machine: Machine) -> tuple[StagedOp, ...]:
-    """The same ops, without those that run on the tiles of the op behind them."""
+def with_shared_tiles(
+    staged: Sequence[StagedOp], machine: Machine, *, fastest: bool = False
+) -> tuple[StagedOp, ...]:
+    """The same ops, without those that run on the tiles of the op behind them.
+
+    `fastest`: whether they may take no longer than before.
+    """
     found: list[StagedOp] = []
     for each in staged:
-        together = shared(found[-1], each, machine) if found else None
+        longer = Fraction(1) if fastest else LONGER
+        together = shared(found[-1], each, machine, longer) if found else None
         if together is not None:
             found.pop()
         found.append(together or each)
     return tuple(found)
 
 
-def shared(first: StagedOp, second: StagedOp, machine: Machine) -> StagedOp | None:
-    """The second of two ops with tiles that the first one can use, too; None if there are none."""
+def shared(
+    first: StagedOp, second: StagedOp, machine: Machine, longer: Fraction
+) -> StagedOp | None:
+    """The second of two ops with tiles that the first one can use, too; None if there are none.
+
+    Together they take at most `longer` times what they take apart.
+    """
     if not reads_alike(first, second) or not are_neighbours(first, second):
         return None
     ops = [*(each.op for each in first.sharing), first.op, second.op]
@@ -61,7 +75,8 @@ def shared(first: StagedOp, second: StagedOp, machine: Machine) -> StagedOp | No
     )
     costs = ((cost_of(each, machine), moved(each), each) for each in found if moved(each) < apart)
     cost, _, best = min(costs, key=lambda each: each[:2], default=(Fraction(), 0, None))
-    return best if cost <= cost_of(first, machine) + cost_of(second, machine) else None
+    most = longer * (cost_of(first, machine) + cost_of(second, machine))
+    return best if cost <= most else None
 
 
 def can_share(ops: Sequence[Operation], machine: Machine) -> bool:

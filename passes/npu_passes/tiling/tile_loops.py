@@ -114,8 +114,8 @@ class TileLoopsPass(RefusingPass):
     `npu-compress-spills`. `jobs` layers are searched at the same time; the result does not depend
     on it. With `producers`, elementwise ops and depthwise convolutions run on the tiles of the
     layers that read their output, where that takes less time and moves no more bytes. With
-    `sharing`, neighbours that read the same map run on the same tiles of it, where that takes no
-    more time and moves fewer bytes. Rejects a machine without DMA, and layers whose smallest tile
+    `sharing`, neighbours that read the same map run on the same tiles of it, where that moves fewer
+    bytes and takes little more time. Rejects a machine without DMA, and layers whose smallest tile
     does not fit.
     """
 
@@ -275,7 +275,9 @@ class TileChoice:
         """The same ops, without those that run on the tiles of others."""
         if self.options.fuses:
             staged = with_chains(staged, self.machine, self.fitting)
-        return with_shared_tiles(staged, self.machine) if self.options.shares else staged
+        if not self.options.shares:
+            return staged
+        return with_shared_tiles(staged, self.machine, fastest=self.options.fastest)
 
 
 def explain(function: Operation) -> None:
