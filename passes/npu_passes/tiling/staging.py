@@ -269,6 +269,7 @@ def several_groups(stage: Stage, found: Staging, machine: Machine, free: int) ->
     loop = next((each for each in (OUT, GROUPS) if each in found.cut.order), None)
     if loop is None or not machine.dma_bytes_per_cycle or stage.space.loop(loop).apart:
         return found
+    found = long_enough(stage, found, loop, machine, free)
     best, least = found, GAIN * cycles_of(stage, found, machine, free)
     sizes, extent, size = dict(found.cut.sizes), stage.space.loop(loop).extent, machine.kernel_group
     while size < extent:
@@ -278,6 +279,29 @@ def several_groups(stage: Stage, found: Staging, machine: Machine, free: int) ->
         if tried.footprint <= free and (needed := cycles_of(stage, tried, machine, free)) < least:
             best, least = tried, needed
     return best
+
+
+def long_enough(stage: Stage, found: Staging, loop: str, machine: Machine, free: int) -> Staging:
+    """Tiles of as many kernels as take as long to cross the bus as a start, if that many fit.
+
+    Each start may have to queue behind a large transfer of another layer, so a few bytes are not
+    worth one. Where two tiles would do, all kernels are one, as two parts take its memory.
+    """
+    short = machine.dma_setup_cycles * machine.dma_bytes_per_cycle
+    extent, size = stage.space.loop(loop).extent, found.cut.size(loop)
+    while size < extent and kernel_bytes(stage, found) < short:
+        size = extent if extent <= 4 * size else 2 * size
+        cut = Cut.of(stage.space, {**dict(found.cut.sizes), loop: size})
+        tried = stage.staging(cut, double=found.double_buffer)
+        if tried.footprint > free:
+            break
+        found = tried
+    return found
+
+
+def kernel_bytes(stage: Stage, found: Staging) -> int:
+    """The bytes of a tile of kernels."""
+    return stage.bytes(found.cut.shape(1), stage.op.operands[1])
 
 
 def of_all(stage: Stage, cuts: Iterable[Cut], free: int, options: TileOptions) -> Staging | None:
