@@ -16,6 +16,7 @@ their own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fractions import Fraction
 
@@ -38,11 +39,18 @@ LIKELY = Fraction(23, 20)
 takes, or what they move."""
 
 
-def with_shared_tiles(staged: Sequence[StagedOp], machine: Machine) -> tuple[StagedOp, ...]:
-    """The same ops, without those that run on the tiles of the op behind them."""
+def with_shared_tiles(
+    staged: Sequence[StagedOp], machine: Machine, final: AbstractSet[Operation] = frozenset()
+) -> tuple[StagedOp, ...]:
+    """The same ops, without those that run on the tiles of the op behind them.
+
+    `final`: the ops behind which a buffer on chip lives no longer. They do not run later than they
+    stand: other buffers may take its bytes.
+    """
     found: list[StagedOp] = []
     for each in staged:
-        together = shared(found[-1], each, machine) if found else None
+        stays = not found or found[-1].op in final
+        together = None if stays else shared(found[-1], each, machine)
         if together is not None:
             found.pop()
         found.append(together or each)
