@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -146,3 +147,20 @@ def test_layers_that_share_no_axis_stay_apart() -> None:
     """A pool follows the channels as its own; a convolution sums over them."""
     wanted = Readers((1, 32, 8, 8), (POOL, CONV))
     assert not sharing(tiled(wanted, replace(MACHINE, sram_bytes=4096), sharing=True))
+
+
+def test_layers_that_would_move_more_stay_apart() -> None:
+    """Each alone has the whole map on chip, and some kernels; both could share a row at a time."""
+    layer = LayerOfMap("conv2d", out=16, kernel=5, pads=(2, 2), on_chip=False)
+    wanted = Readers((1, 1, 32, 8), (layer, layer))
+    assert not sharing(tiled(wanted, replace(MACHINE, sram_bytes=6000), sharing=True))
+
+
+def test_layers_that_would_take_longer_stay_apart() -> None:
+    """Together they have room for a channel at a time, so they read their sums in each step."""
+    layer = LayerOfMap("conv2d", out=16)
+    wanted = Readers((1, 16, 16, 16), (layer, layer))
+    slow = replace(MACHINE, sram_bytes=40000, **{**TIMED, "sram_bytes_per_cycle": Fraction(1)})
+    fast = replace(slow, sram_bytes_per_cycle=Fraction(1000))
+    assert not sharing(tiled(wanted, slow, sharing=True))
+    assert sharing(tiled(wanted, fast, sharing=True))

@@ -77,6 +77,28 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 1400 : i6
     func.return
   }
 
+  // Left alone: the second one reads what the first one computes.
+  // CHECK-LABEL: func.func @needed
+  // CHECK: dma.reads %x
+  // CHECK: dma.reads %x
+  // CHECK: return
+  func.func @needed(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x8x8xi8, #npu.dram>, %z: memref<1x24x8x8xi8, #npu.dram>) {
+    npu.relu ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x8x8xi8, #npu.dram>)
+    npu.add ins(%x, %y : memref<1x24x8x8xi8, #npu.dram>, memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x8x8xi8, #npu.dram>)
+    func.return
+  }
+
+  // Left alone: a tile of rows of both is not the same part of the map.
+  // CHECK-LABEL: func.func @windows
+  // CHECK: dma.reads %x
+  // CHECK: dma.reads %x
+  // CHECK: return
+  func.func @windows(%x: memref<1x1x64x8xi8, #npu.dram>, %v: memref<4x1x3x3xi8, #npu.dram>, %w: memref<4x1x1x1xi8, #npu.dram>, %y: memref<1x4x64x8xi8, #npu.dram>, %z: memref<1x4x64x8xi8, #npu.dram>) {
+    npu.conv2d ins(%x, %v : memref<1x1x64x8xi8, #npu.dram>, memref<4x1x3x3xi8, #npu.dram>) outs(%y : memref<1x4x64x8xi8, #npu.dram>) pads [1, 1, 1, 1]
+    npu.conv2d ins(%x, %w : memref<1x1x64x8xi8, #npu.dram>, memref<4x1x1x1xi8, #npu.dram>) outs(%z : memref<1x4x64x8xi8, #npu.dram>)
+    func.return
+  }
+
   // Left alone: the bytes of %k may become %z, or tiles, behind the first one.
   // CHECK-LABEL: func.func @last_use
   // CHECK: dma.reads %x
