@@ -117,7 +117,7 @@ def reads_alike(first: StagedOp, second: StagedOp) -> bool:
     """
     for each in (first, second):
         found, source = each.staging, each.op.operands[0]
-        if found is None or found.sums is not None or each.besides or set(each.chains) > {0}:
+        if found is None or found.sums is not None or each.besides or set(each.chains) - {0}:
             return False
         if not is_computed_on_buffers(each.op) or list(each.op.operands).count(source) > 1:
             return False

@@ -29,20 +29,22 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 1400 : i6
     func.return
   }
 
-  // Tiles of rows, with outputs off the chip. A relu runs on the tiles in front of both.
+  // Tiles of rows, with outputs in parts of one map off the chip. A relu runs on the tiles in front of both.
   // CHECK-LABEL: func.func @rows
   // CHECK: scf.for
   // CHECK: npu.relu ins(%[[tile:x_tile[a-z_0-9]*]] : {{.*}}) outs(%[[tile]] :
-  // CHECK: npu.conv2d ins(%[[tile]], {{.*}}) outs(%[[y:y_tile[a-z_0-9]*]] :
-  // CHECK: npu.conv2d ins(%[[tile]], {{.*}}) outs(%[[z:z_tile[a-z_0-9]*]] :
+  // CHECK: npu.conv2d ins(%[[tile]], {{.*}}) outs(%[[y:y_tile[a-z_0-9]*]] : {{.*}} npu.tile
+  // CHECK: npu.conv2d ins(%[[tile]], {{.*}}) outs(%[[z:z_tile[a-z_0-9]*]] : {{.*}} npu.tile
   // CHECK: dma.start %[[y]] to %{{.*}} {npu.layer = "a"}
   // CHECK: dma.start %[[z]] to %{{.*}} {npu.layer = "b"}
   // CHECK: return
-  func.func @rows(%x: memref<1x4x32x8xi8, #npu.dram>, %v: memref<4x4x1x1xi8, #npu.dram>, %w: memref<8x4x1x1xi8, #npu.dram>, %y: memref<1x4x32x8xi8, #npu.dram>, %z: memref<1x8x32x8xi8, #npu.dram>) {
+  func.func @rows(%x: memref<1x4x32x8xi8, #npu.dram>, %v: memref<4x4x1x1xi8, #npu.dram>, %w: memref<8x4x1x1xi8, #npu.dram>, %all: memref<1x12x32x8xi8, #npu.dram>) {
+    %y = memref.subview %all[0, 0, 0, 0] [1, 4, 32, 8] [1, 1, 1, 1] : memref<1x12x32x8xi8, #npu.dram> to memref<1x4x32x8xi8, strided<[3072, 256, 8, 1]>, #npu.dram>
+    %z = memref.subview %all[0, 4, 0, 0] [1, 8, 32, 8] [1, 1, 1, 1] : memref<1x12x32x8xi8, #npu.dram> to memref<1x8x32x8xi8, strided<[3072, 256, 8, 1], offset: 1024>, #npu.dram>
     %r = dram.alloc : memref<1x4x32x8xi8, #npu.dram>
     npu.relu ins(%x : memref<1x4x32x8xi8, #npu.dram>) outs(%r : memref<1x4x32x8xi8, #npu.dram>) {npu.layer = "r"}
-    npu.conv2d ins(%r, %v : memref<1x4x32x8xi8, #npu.dram>, memref<4x4x1x1xi8, #npu.dram>) outs(%y : memref<1x4x32x8xi8, #npu.dram>) {npu.layer = "a"}
-    npu.conv2d ins(%r, %w : memref<1x4x32x8xi8, #npu.dram>, memref<8x4x1x1xi8, #npu.dram>) outs(%z : memref<1x8x32x8xi8, #npu.dram>) {npu.layer = "b"}
+    npu.conv2d ins(%r, %v : memref<1x4x32x8xi8, #npu.dram>, memref<4x4x1x1xi8, #npu.dram>) outs(%y : memref<1x4x32x8xi8, strided<[3072, 256, 8, 1]>, #npu.dram>) {npu.layer = "a"}
+    npu.conv2d ins(%r, %w : memref<1x4x32x8xi8, #npu.dram>, memref<8x4x1x1xi8, #npu.dram>) outs(%z : memref<1x8x32x8xi8, strided<[3072, 256, 8, 1], offset: 1024>, #npu.dram>) {npu.layer = "b"}
     func.return
   }
 
@@ -96,6 +98,31 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 1400 : i6
   func.func @windows(%x: memref<1x1x64x8xi8, #npu.dram>, %v: memref<4x1x3x3xi8, #npu.dram>, %w: memref<4x1x1x1xi8, #npu.dram>, %y: memref<1x4x64x8xi8, #npu.dram>, %z: memref<1x4x64x8xi8, #npu.dram>) {
     npu.conv2d ins(%x, %v : memref<1x1x64x8xi8, #npu.dram>, memref<4x1x3x3xi8, #npu.dram>) outs(%y : memref<1x4x64x8xi8, #npu.dram>) pads [1, 1, 1, 1]
     npu.conv2d ins(%x, %w : memref<1x1x64x8xi8, #npu.dram>, memref<4x1x1x1xi8, #npu.dram>) outs(%z : memref<1x4x64x8xi8, #npu.dram>)
+    func.return
+  }
+
+  // Left alone: kernels are computed on tiles of their own.
+  // CHECK-LABEL: func.func @kernels
+  // CHECK: dma.reads %x
+  // CHECK: npu.relu ins(%v_tile
+  // CHECK: dma.reads %x
+  // CHECK: return
+  func.func @kernels(%x: memref<1x24x8x8xi8, #npu.dram>, %v: memref<4x24x1x1xi8, #npu.dram>, %w: memref<4x24x1x1xi8, #npu.dram>, %y: memref<1x4x8x8xi8, #npu.dram>, %z: memref<1x4x8x8xi8, #npu.dram>) {
+    %k = dram.alloc : memref<4x24x1x1xi8, #npu.dram>
+    npu.relu ins(%v : memref<4x24x1x1xi8, #npu.dram>) outs(%k : memref<4x24x1x1xi8, #npu.dram>)
+    npu.conv2d ins(%x, %k : memref<1x24x8x8xi8, #npu.dram>, memref<4x24x1x1xi8, #npu.dram>) outs(%y : memref<1x4x8x8xi8, #npu.dram>)
+    npu.conv2d ins(%x, %w : memref<1x24x8x8xi8, #npu.dram>, memref<4x24x1x1xi8, #npu.dram>) outs(%z : memref<1x4x8x8xi8, #npu.dram>)
+    func.return
+  }
+
+  // Left alone: they need different rows. The second one then leaves out elements in its transfers, as without the first one.
+  // CHECK-LABEL: func.func @picked
+  // CHECK: dma.reads %x
+  // CHECK: memref.subview %x[0, 0, 0, 0] [1, 24, 8, 8] [1, 1, 2, 2]
+  // CHECK: return
+  func.func @picked(%x: memref<1x24x16x16xi8, #npu.dram>, %w: memref<4x24x1x1xi8, #npu.dram>, %y: memref<1x24x8x8xi8, #npu.dram>, %z: memref<1x4x8x8xi8, #npu.dram>) {
+    npu.max_pool2d ins(%x : memref<1x24x16x16xi8, #npu.dram>) outs(%y : memref<1x24x8x8xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
+    npu.conv2d ins(%x, %w : memref<1x24x16x16xi8, #npu.dram>, memref<4x24x1x1xi8, #npu.dram>) outs(%z : memref<1x4x8x8xi8, #npu.dram>) strides [2, 2]
     func.return
   }
 
