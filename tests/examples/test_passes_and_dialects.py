@@ -81,7 +81,11 @@ CELLS = {
     "npu-bufferize": (TENSORS, "npu-bufferize", r"memref<64x32xf32, #npu.dram> \{dram.output"),
     "npu-spill-maps": (ON_CHIP, "npu-spill-maps", r"dram.alloc : memref<64x32xf32"),
     "npu-keep-maps": (SMALL, "npu-keep-maps", r'"memref.copy"\(%x, %x_1\)'),
-    "npu-gather-readers": (READERS, "npu-gather-readers", r"%x\b.*%y\b.*\n.*%x\b.*%z\b.*\n *npu.relu"),
+    "npu-gather-readers": (
+        READERS,
+        "npu-gather-readers",
+        r"%x\b.*%y\b.*\n.*%x\b.*%z\b.*\n *npu.relu",
+    ),
     "npu-tile-loops": (OFF_CHIP, TILES, r"scf.for[^{]*\{[^}]*dma.start"),
     "npu-double-buffer": (OFF_CHIP, f"{TILES},npu-double-buffer", "npu.double_buffered"),
     "npu-unroll-loops": (
