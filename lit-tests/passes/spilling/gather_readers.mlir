@@ -85,12 +85,12 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 3200 : i6
   // Left alone: the map changes between the two.
   // CHECK-LABEL: func.func @overwritten
   // CHECK: npu.max_pool2d
-  // CHECK-NEXT: npu.relu ins(%x
+  // CHECK-NEXT: npu.relu ins(%q
   // CHECK-NEXT: npu.avg_pool2d
   // CHECK: return
-  func.func @overwritten(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>, %z: memref<1x24x4x4xi8, #npu.dram>) {
+  func.func @overwritten(%x: memref<1x24x8x8xi8, #npu.dram>, %q: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>, %z: memref<1x24x4x4xi8, #npu.dram>) {
     npu.max_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
-    npu.relu ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%x : memref<1x24x8x8xi8, #npu.dram>)
+    npu.relu ins(%q : memref<1x24x8x8xi8, #npu.dram>) outs(%x : memref<1x24x8x8xi8, #npu.dram>)
     npu.avg_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
     func.return
   }
@@ -130,6 +130,21 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 3200 : i6
   func.func @unknown(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>, %z: memref<1x24x4x4xi8, #npu.dram>) {
     npu.max_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
     "other.op"() : () -> ()
+    npu.avg_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
+    func.return
+  }
+
+  // Left alone: the same of an op that makes the buffer of the second one.
+  // CHECK-LABEL: func.func @made
+  // CHECK: npu.max_pool2d
+  // CHECK-NEXT: npu.relu
+  // CHECK-NEXT: "other.make"
+  // CHECK-NEXT: npu.avg_pool2d
+  // CHECK: return
+  func.func @made(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>) {
+    npu.max_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
+    npu.relu ins(%y : memref<1x24x4x4xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>)
+    %z = "other.make"() : () -> memref<1x24x4x4xi8, #npu.dram>
     npu.avg_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
     func.return
   }

@@ -20,6 +20,7 @@ from npu_dialect.attributes import LAYER, TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.dma import Counters
 from npu_dialect.machine import Machine
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.target import TargetAttr
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.picked_elements import view_picked_elements
@@ -116,6 +117,8 @@ def test_layers_on_the_same_tiles_mean_the_same(wanted: Readers, share: float, t
 
 CONV = LayerOfMap("conv2d", out=4, kernel=3, pads=(1, 1))
 PICKS = LayerOfMap("conv2d", out=6, stride=2)
+SLOW = replace(MACHINE, sram_bytes=40000, **{**TIMED, "sram_bytes_per_cycle": Fraction(1)})
+FAST = replace(SLOW, sram_bytes_per_cycle=Fraction(1000))
 POOL = LayerOfMap("max_pool2d", out=32, kernel=2, stride=2)
 
 
@@ -158,9 +161,16 @@ def test_layers_that_would_move_more_stay_apart() -> None:
 
 def test_layers_that_would_take_longer_stay_apart() -> None:
     """Together they have room for a channel at a time, so they read their sums in each step."""
-    layer = LayerOfMap("conv2d", out=16)
-    wanted = Readers((1, 16, 16, 16), (layer, layer))
-    slow = replace(MACHINE, sram_bytes=40000, **{**TIMED, "sram_bytes_per_cycle": Fraction(1)})
-    fast = replace(slow, sram_bytes_per_cycle=Fraction(1000))
-    assert not sharing(tiled(wanted, slow, sharing=True))
-    assert sharing(tiled(wanted, fast, sharing=True))
+    wanted = Readers((1, 16, 16, 16), (LayerOfMap("conv2d", out=16),) * 2)
+    assert not sharing(tiled(wanted, SLOW, sharing=True))
+    assert sharing(tiled(wanted, FAST, sharing=True))
+
+
+def test_layers_that_would_take_longer_are_not_gathered() -> None:
+    layer = LayerOfMap("conv2d", out=16, on_chip=False)
+    wanted = Readers((1, 16, 16, 16), (replace(layer, behind="result"), layer))
+    for machine, order in ((SLOW, ["l0", None, "l1"]), (FAST, ["l0", "l1", None])):
+        module = module_of(wanted)
+        TARGET.set(module, TargetAttr.of(machine))
+        through(module, "npu-gather-readers")
+        assert [LAYER.get(op) for op in module.walk() if isinstance(op, LayerOp)] == order
