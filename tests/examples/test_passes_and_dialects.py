@@ -59,6 +59,15 @@ TWICE = OFF_CHIP.replace(
   }
 """,
 )
+READERS = OFF_CHIP.replace(
+    "  OP\n",
+    """  %z = dram.alloc : memref<64x32xf32, #npu.dram>
+  %v = dram.alloc : memref<64x32xf32, #npu.dram>
+  OP
+  npu.relu ins(%v : memref<64x32xf32, #npu.dram>) outs(%v : memref<64x32xf32, #npu.dram>)
+  AGAIN
+""",
+)
 SMALL = OFF_CHIP.replace("64x32", "16x8").replace("  OP\n", "  OP\n  OP\n")
 ROWS = TENSORS.replace("%y = OP", "%h = OP\n  %y = NEXT")
 TILES = "npu-tile-loops"
@@ -72,6 +81,11 @@ CELLS = {
     "npu-bufferize": (TENSORS, "npu-bufferize", r"memref<64x32xf32, #npu.dram> \{dram.output"),
     "npu-spill-maps": (ON_CHIP, "npu-spill-maps", r"dram.alloc : memref<64x32xf32"),
     "npu-keep-maps": (SMALL, "npu-keep-maps", r'"memref.copy"\(%x, %x_1\)'),
+    "npu-gather-readers": (
+        READERS,
+        "npu-gather-readers",
+        r"%x\b.*%y\b.*\n.*%x\b.*%z\b.*\n *npu.relu",
+    ),
     "npu-tile-loops": (OFF_CHIP, TILES, r"scf.for[^{]*\{[^}]*dma.start"),
     "npu-double-buffer": (OFF_CHIP, f"{TILES},npu-double-buffer", "npu.double_buffered"),
     "npu-unroll-loops": (
@@ -117,6 +131,7 @@ def test_cell(name: str, kind: str) -> None:
         op = re.sub(rf"\b{letter}\b", text, op)
     with_toy = with_toy_dialect()
     text = program.replace("OP", op).replace("NEXT", op.replace("%x", "%h"))
+    text = text.replace("AGAIN", op.replace("%y", "%z"))
     written = str(run_passes(with_toy, parse(with_toy, text), passes))
     assert re.search(expected, written), written[:2000]
 

@@ -59,7 +59,7 @@ PASSES = {
     "npu-integer-io": "npu_passes.graph.integer_io:IntegerIoPass",
     "npu-keep-state": "npu_passes.graph.keep_state:KeepStatePass",
     "npu-keep-maps": "npu_passes.spilling.keep_maps:KeepMapsPass",
-    "npu-gather-readers": "npu_passes.tiling.gather_readers:GatherReadersPass",
+    "npu-gather-readers": "npu_passes.spilling.gather_readers:GatherReadersPass",
     "npu-keep-parts": "npu_passes.spilling.keep_parts:KeepPartsPass",
     "npu-keep-constants": "npu_passes.placing.keep_constants:KeepConstantsPass",
     "npu-lower-dma-to-pl330": "npu_passes.pl330.lower_dma_to_pl330:LowerDmaToPl330Pass",

@@ -23,6 +23,7 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from npu_dialect.computing import is_computed_on_buffers
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import int_array, int_values
 from npu_dialect.npu.layers import Conv2dOp
@@ -74,7 +75,8 @@ def shares(op: Conv2dOp, machine: Machine) -> bool:
 
     Then no tile has to be loaded for it, so it leaves out elements on chip.
     """
-    before = next((use.operation for use in op.input.uses if is_next(use.operation, op)), None)
+    readers = (use.operation for use in op.input.uses if is_computed_on_buffers(use.operation))
+    before = next((reader for reader in readers if is_next(reader, op)), None)
     if before is None or before.operands[0] is not op.input:
         return False
     return are_independent(before, op) and can_share((before, op), machine)

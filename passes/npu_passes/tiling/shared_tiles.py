@@ -16,6 +16,7 @@ more time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fractions import Fraction
 
@@ -42,16 +43,22 @@ takes, or what they move."""
 
 
 def with_shared_tiles(
-    staged: Sequence[StagedOp], machine: Machine, *, fastest: bool = False
+    staged: Sequence[StagedOp],
+    machine: Machine,
+    final: AbstractSet[Operation] = frozenset(),
+    *,
+    fastest: bool = False,
 ) -> tuple[StagedOp, ...]:
     """The same ops, without those that run on the tiles of the op behind them.
 
-    `fastest`: whether they may take no longer than before.
+    `final`: the ops behind which a buffer on chip lives no longer. They do not run later than they
+    stand: other buffers may take its bytes. `fastest`: whether all may take no longer than before.
     """
+    longer = Fraction(1) if fastest else LONGER
     found: list[StagedOp] = []
     for each in staged:
-        longer = Fraction(1) if fastest else LONGER
-        together = shared(found[-1], each, machine, longer) if found else None
+        stays = not found or found[-1].op in final
+        together = None if stays else shared(found[-1], each, machine, longer)
         if together is not None:
             found.pop()
         found.append(together or each)
@@ -124,7 +131,7 @@ def reads_alike(first: StagedOp, second: StagedOp) -> bool:
     """
     for each in (first, second):
         found, source = each.staging, each.op.operands[0]
-        if found is None or found.sums is not None or each.besides or set(each.chains) > {0}:
+        if found is None or found.sums is not None or each.besides or set(each.chains) - {0}:
             return False
         if not is_computed_on_buffers(each.op) or list(each.op.operands).count(source) > 1:
             return False

@@ -51,6 +51,7 @@ If offsets with which all tiles fit are hard to find, the pass decides those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
@@ -220,7 +221,8 @@ def stage_function(
     memory = (machine.planned_bytes, machine.alignment)
     occupancy = lived.occupancy()
     free = room(occupancy, least, *memory)
-    choice = TileChoice(machine, options)
+    final = frozenset(lived.ops[buffer.last] for buffer in lived.buffers)
+    choice = TileChoice(machine, options, final)
 
     def one(op: Operation) -> StagedOp:
         return choice.staged(op, free[points[op]])
@@ -240,10 +242,14 @@ def stage_function(
 
 @dataclass(frozen=True)
 class TileChoice:
-    """Finds the tiles of ops; those of equal ops once."""
+    """Finds the tiles of ops; those of equal ops once.
+
+    `final`: the ops behind which a buffer on chip lives no longer.
+    """
 
     machine: Machine
     options: TileOptions
+    final: AbstractSet[Operation]
     found: Remembered[Staging] = field(default_factory=Remembered[Staging])
 
     def staged(self, op: Operation, free: int) -> StagedOp:
@@ -277,7 +283,8 @@ class TileChoice:
             staged = with_chains(staged, self.machine, self.fitting)
         if not self.options.shares:
             return staged
-        return with_shared_tiles(staged, self.machine, fastest=self.options.fastest)
+        fastest = self.options.fastest
+        return with_shared_tiles(staged, self.machine, self.final, fastest=fastest)
 
 
 def explain(function: Operation) -> None:

@@ -17,6 +17,7 @@ from npu_dialect.machine import Machine
 from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.target import TargetAttr
 from npu_passes.analysis.timed_program import read_program
+from npu_passes.tiling.build_nest import build_nest
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.finer_tiles import (
     GAIN,
@@ -28,10 +29,11 @@ from npu_passes.tiling.finer_tiles import (
     saved_by_groups,
     ways,
 )
-from npu_passes.tiling.layer_spaces import GROUPS, OUT
+from npu_passes.tiling.layer_spaces import GROUPS, IN, OUT, ROWS
 from npu_passes.tiling.stage import off_chip_operands, stage_of
 from npu_passes.tiling.staging import choose, least_moved
 from npu_plans.tiles import nest_time
+from npu_plans.tiles.operand_regions import Cut
 from npu_plans.time.rates import Rates
 from npu_plans.time.simulate import simulate, total_of
 from npu_tools.shared.installed import context
@@ -207,6 +209,23 @@ def simulated(op: Conv2dOp, free: int, *passes: str) -> int:
     function = function_of(module)
     rates = Rates.of(MACHINE)
     return total_of(simulate(read_program(function, rates).body, rates)).total
+
+
+@pytest.mark.parametrize("order", [(IN,), (IN, ROWS), (ROWS, IN), (ROWS,)])
+def test_sums_are_read_to_add_to_them(order: tuple[str, ...]) -> None:
+    """Where computing waits for the memory on chip, as in a layer with few channels."""
+    op = convolution(16, 64, 16, 1)
+    stage = stage_of(op, off_chip_operands(op), MACHINE.alignment)
+    sizes = {**stage.space.whole, **{name: stage.space.loop(name).extent // 4 for name in order}}
+    staging = stage.staging(Cut.of(stage.space, sizes, order), double=True)
+    rates = Rates.of(MACHINE)
+    build_nest(op, staging, MACHINE.dma_channels)
+    expected = compute_cycles(op, staging.cut, MACHINE)
+    module = op.get_toplevel_object()
+    assert isinstance(module, ModuleOp)
+    op.detach()
+    found = total_of(simulate(read_program(function_of(module), rates).body, rates)).compute
+    assert found == pytest.approx(float(expected), rel=0.02)
 
 
 SUMS = (256, 32, 256, 3)

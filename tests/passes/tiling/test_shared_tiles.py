@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,11 +15,12 @@ from xdsl.utils.exceptions import PassFailedException
 from helpers.quantized.build import Array
 from helpers.tiles.chain import function_of, through
 from helpers.tiles.machines import MACHINE, TIMED
-from helpers.tiles.readers import LayerOfMap, Readers, module_of, readers
+from helpers.tiles.readers import Behind, LayerOfMap, Readers, module_of, readers
 from npu_dialect.attributes import LAYER, TARGET
 from npu_dialect.interpreters import run_function
 from npu_dialect.interpreters.dma import Counters
 from npu_dialect.machine import Machine
+from npu_dialect.npu.layer import LayerOp
 from npu_dialect.target import TargetAttr
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.picked_elements import view_picked_elements
@@ -63,14 +65,17 @@ def tiled(wanted: Readers, machine: Machine, *, sharing: bool) -> Tiled:
 def run(module: ModuleOp, wanted: Readers, counters: Counters | None = None) -> list[Array]:
     """All arguments behind the function, from small integers, whose sums are exact."""
     random = np.random.default_rng(3)
-    values = [random.integers(-3, 4, shape).astype(np.float32) for shape in wanted.shapes]
+    kind = np.float32 if wanted.element == "f32" else np.int8
+    values = [random.integers(-3, 4, shape).astype(kind) for shape in wanted.shapes]
     return list(run_function(module.clone(), None, values, counters=counters))
 
 
 def predicted(found: Tiled, wanted: Readers) -> int:
-    """The bytes that the tiles of some ops move, and the copies of results."""
+    """The bytes that the tiles of some ops move, and the copies of results and kernels."""
     total = sum(
-        4 * int(np.prod(wanted.output(layer))) for layer in wanted.layers if layer.on_chip
+        wanted.size(wanted.output(layer)) * layer.on_chip
+        + wanted.size(wanted.arguments.get(f"w{place}", (0,))) * layer.kernel_on_chip
+        for place, layer in enumerate(wanted.layers)
     )
     for each in found.staged:
         total += 0 if each.staging is None else each.staging.bytes
@@ -93,9 +98,7 @@ def sharing(found: Tiled) -> list[list[str | None]]:
     share=st.sampled_from([1.0, 0.7, 0.4, 0.25, 0.15]),
     timed=st.booleans(),
 )
-def test_layers_on_the_same_tiles_mean_the_same(
-    wanted: Readers, share: float, timed: bool
-) -> None:
+def test_layers_on_the_same_tiles_mean_the_same(wanted: Readers, share: float, timed: bool) -> None:
     machine = replace(MACHINE, sram_bytes=max(64, int(share * wanted.bytes)))
     machine = replace(machine, **TIMED) if timed else machine
     expected = run(module_of(wanted), wanted)
@@ -112,15 +115,17 @@ def test_layers_on_the_same_tiles_mean_the_same(
     assert not any(each.sharing for each in apart.staged)
 
 
-CONV = LayerOfMap("conv2d", out=4, kernel=3, pad=1)
+CONV = LayerOfMap("conv2d", out=4, kernel=3, pads=(1, 1))
 PICKS = LayerOfMap("conv2d", out=6, stride=2)
+SLOW = replace(MACHINE, sram_bytes=40000, **{**TIMED, "sram_bytes_per_cycle": Fraction(1)})
+FAST = replace(SLOW, sram_bytes_per_cycle=Fraction(1000))
 POOL = LayerOfMap("max_pool2d", out=32, kernel=2, stride=2)
 
 
 @pytest.mark.parametrize("relu", [False, True])
-@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("behind", ["", "result"])
 @pytest.mark.parametrize("timed", [False, True])
-def test_a_map_is_loaded_once(relu: bool, behind: bool, timed: bool) -> None:
+def test_a_map_is_loaded_once(relu: bool, behind: Behind, timed: bool) -> None:
     """Convolutions with other windows, on tiles of channels; the second one is gathered."""
     wanted = Readers((1, 32, 8, 8), (replace(CONV, behind=behind), PICKS), relu)
     machine = replace(MACHINE, sram_bytes=4096)
@@ -145,3 +150,27 @@ def test_layers_that_share_no_axis_stay_apart() -> None:
     """A pool follows the channels as its own; a convolution sums over them."""
     wanted = Readers((1, 32, 8, 8), (POOL, CONV))
     assert not sharing(tiled(wanted, replace(MACHINE, sram_bytes=4096), sharing=True))
+
+
+def test_layers_that_would_move_more_stay_apart() -> None:
+    """Each alone has the whole map on chip, and some kernels; both could share a row at a time."""
+    layer = LayerOfMap("conv2d", out=16, kernel=5, pads=(2, 2), on_chip=False)
+    wanted = Readers((1, 1, 32, 8), (layer, layer))
+    assert not sharing(tiled(wanted, replace(MACHINE, sram_bytes=6000), sharing=True))
+
+
+def test_layers_that_would_take_longer_stay_apart() -> None:
+    """Together they have room for a channel at a time, so they read their sums in each step."""
+    wanted = Readers((1, 16, 16, 16), (LayerOfMap("conv2d", out=16),) * 2)
+    assert not sharing(tiled(wanted, SLOW, sharing=True))
+    assert sharing(tiled(wanted, FAST, sharing=True))
+
+
+def test_layers_that_would_take_longer_are_not_gathered() -> None:
+    layer = LayerOfMap("conv2d", out=16, on_chip=False)
+    wanted = Readers((1, 16, 16, 16), (replace(layer, behind="result"), layer))
+    for machine, order in ((SLOW, ["l0", None, "l1"]), (FAST, ["l0", "l1", None])):
+        module = module_of(wanted)
+        TARGET.set(module, TargetAttr.of(machine))
+        through(module, "npu-gather-readers")
+        assert [LAYER.get(op) for op in module.walk() if isinstance(op, LayerOp)] == order

@@ -55,15 +55,42 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 3200 : i6
     func.return
   }
 
+  // The same. A layer between the two reads a view that would move with the second one.
+  // CHECK-LABEL: func.func @no_room_for_a_view
+  // CHECK: npu.conv2d ins(%x, %v
+  // CHECK-NEXT: npu.max_pool2d
+  // CHECK-NEXT: %large = sram.alloc
+  // CHECK-NEXT: npu.max_pool2d
+  // CHECK-NEXT: %z = sram.alloc
+  // CHECK-NEXT: %half = memref.subview %w
+  // CHECK-NEXT: npu.conv2d ins(%large, %half
+  // CHECK-NEXT: npu.relu ins(%large
+  // CHECK-NEXT: npu.conv2d ins(%x, %half
+  // CHECK: return
+  func.func @no_room_for_a_view(%x: memref<1x24x8x8xi8, #npu.dram>, %v: memref<4x24x1x1xi8, #npu.dram>, %w: memref<8x24x1x1xi8, #npu.dram>, %q: memref<1x24x9x13xi8, #npu.dram>, %t: memref<1x4x9x13xi8, #npu.dram>, %s: memref<1x4x2x2xi8, #npu.sram> {sram.output}) {
+    %y = sram.alloc : memref<1x4x8x8xi8, #npu.sram>
+    npu.conv2d ins(%x, %v : memref<1x24x8x8xi8, #npu.dram>, memref<4x24x1x1xi8, #npu.dram>) outs(%y : memref<1x4x8x8xi8, #npu.sram>)
+    npu.max_pool2d ins(%y : memref<1x4x8x8xi8, #npu.sram>) outs(%s : memref<1x4x2x2xi8, #npu.sram>) kernel [4, 4] strides [4, 4]
+    %large = sram.alloc : memref<1x24x9x13xi8, #npu.sram>
+    npu.max_pool2d ins(%q : memref<1x24x9x13xi8, #npu.dram>) outs(%large : memref<1x24x9x13xi8, #npu.sram>) kernel [1, 1]
+    %z = sram.alloc : memref<1x4x8x8xi8, #npu.sram>
+    %half = memref.subview %w[4, 0, 0, 0] [4, 24, 1, 1] [1, 1, 1, 1] : memref<8x24x1x1xi8, #npu.dram> to memref<4x24x1x1xi8, strided<[24, 1, 1, 1], offset: 96>, #npu.dram>
+    npu.conv2d ins(%large, %half : memref<1x24x9x13xi8, #npu.sram>, memref<4x24x1x1xi8, strided<[24, 1, 1, 1], offset: 96>, #npu.dram>) outs(%t : memref<1x4x9x13xi8, #npu.dram>)
+    npu.relu ins(%large : memref<1x24x9x13xi8, #npu.sram>) outs(%large : memref<1x24x9x13xi8, #npu.sram>)
+    npu.conv2d ins(%x, %half : memref<1x24x8x8xi8, #npu.dram>, memref<4x24x1x1xi8, strided<[24, 1, 1, 1], offset: 96>, #npu.dram>) outs(%z : memref<1x4x8x8xi8, #npu.sram>)
+    npu.max_pool2d ins(%z : memref<1x4x8x8xi8, #npu.sram>) outs(%s : memref<1x4x2x2xi8, #npu.sram>) kernel [4, 4] strides [4, 4]
+    func.return
+  }
+
   // Left alone: the map changes between the two.
   // CHECK-LABEL: func.func @overwritten
   // CHECK: npu.max_pool2d
-  // CHECK-NEXT: npu.relu ins(%x
+  // CHECK-NEXT: npu.relu ins(%q
   // CHECK-NEXT: npu.avg_pool2d
   // CHECK: return
-  func.func @overwritten(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>, %z: memref<1x24x4x4xi8, #npu.dram>) {
+  func.func @overwritten(%x: memref<1x24x8x8xi8, #npu.dram>, %q: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>, %z: memref<1x24x4x4xi8, #npu.dram>) {
     npu.max_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
-    npu.relu ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%x : memref<1x24x8x8xi8, #npu.dram>)
+    npu.relu ins(%q : memref<1x24x8x8xi8, #npu.dram>) outs(%x : memref<1x24x8x8xi8, #npu.dram>)
     npu.avg_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
     func.return
   }
@@ -81,6 +108,19 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 3200 : i6
     func.return
   }
 
+  // Left alone: the second one needs what the first one computes, so they cannot share tiles.
+  // CHECK-LABEL: func.func @sum
+  // CHECK: npu.relu ins(%x
+  // CHECK-NEXT: npu.relu ins(%z
+  // CHECK-NEXT: npu.add
+  // CHECK: return
+  func.func @sum(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x8x8xi8, #npu.dram>, %z: memref<1x24x8x8xi8, #npu.dram>, %r: memref<1x24x8x8xi8, #npu.dram>) {
+    npu.relu ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x8x8xi8, #npu.dram>)
+    npu.relu ins(%z : memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x8x8xi8, #npu.dram>)
+    npu.add ins(%x, %y : memref<1x24x8x8xi8, #npu.dram>, memref<1x24x8x8xi8, #npu.dram>) outs(%r : memref<1x24x8x8xi8, #npu.dram>)
+    func.return
+  }
+
   // Left alone: nobody says what an op between the two does.
   // CHECK-LABEL: func.func @unknown
   // CHECK: npu.max_pool2d
@@ -90,6 +130,21 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 3200 : i6
   func.func @unknown(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>, %z: memref<1x24x4x4xi8, #npu.dram>) {
     npu.max_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
     "other.op"() : () -> ()
+    npu.avg_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
+    func.return
+  }
+
+  // Left alone: the same of an op that makes the buffer of the second one.
+  // CHECK-LABEL: func.func @made
+  // CHECK: npu.max_pool2d
+  // CHECK-NEXT: npu.relu
+  // CHECK-NEXT: "other.make"
+  // CHECK-NEXT: npu.avg_pool2d
+  // CHECK: return
+  func.func @made(%x: memref<1x24x8x8xi8, #npu.dram>, %y: memref<1x24x4x4xi8, #npu.dram>) {
+    npu.max_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
+    npu.relu ins(%y : memref<1x24x4x4xi8, #npu.dram>) outs(%y : memref<1x24x4x4xi8, #npu.dram>)
+    %z = "other.make"() : () -> memref<1x24x4x4xi8, #npu.dram>
     npu.avg_pool2d ins(%x : memref<1x24x8x8xi8, #npu.dram>) outs(%z : memref<1x24x4x4xi8, #npu.dram>) kernel [2, 2] strides [2, 2]
     func.return
   }

@@ -29,7 +29,14 @@ from npu_passes.analysis.on_chip import functions, in_space
 from npu_passes.spilling.reader import Needs, Reader
 from npu_passes.spilling.tile_bytes import least_bytes, mixed, needs_of, roomy_bytes
 from npu_passes.support.refuse import RefusingPass
-from npu_passes.tiling.shared_tiles import are_apart, buffers_of, is_harmless, is_next, is_worth
+from npu_passes.tiling.shared_tiles import (
+    are_apart,
+    are_independent,
+    buffers_of,
+    is_harmless,
+    is_next,
+    is_worth,
+)
 from npu_passes.tiling.stage import off_chip_operands
 from npu_plans.spills.room import room
 
@@ -80,16 +87,19 @@ class Gatherer:
     def move_up(self, op: Operation, first: Operation) -> None:
         """Move an op behind another one, with what it needs, if it may and all buffers fit."""
         moved = needed(op, first)
-        passed = [each for each in behind(first, op) if each not in moved]
+        between = list(behind(first, op))
+        passed = [each for each in between if each not in moved]
         most = self.machine.planned_bytes
-        if not may_pass(op, moved, passed) or not is_worth((first, op), self.machine, most):
+        if not may_pass(op, moved, passed) or not are_independent(first, op):
+            return
+        if not is_worth((first, op), self.machine, most):
             return
         on_chip = in_space(op.operands[-1], SramSpace())
         if on_chip and not self.fits():
             return
         self.put(moved, first)
         if not is_worth((first, op), self.machine, self.free(op)) or (on_chip and not self.fits()):
-            self.put(moved, passed[-1])
+            self.put([*between, op], first)
 
     def put(self, ops: Sequence[Operation], place: Operation) -> None:
         """Put some ops behind another one of their block."""
