@@ -17,6 +17,7 @@ than half of what the layer computes: other transfers wait for these, and rows a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from xdsl.dialects import memref
@@ -36,17 +37,20 @@ from npu_plans.time.rates import Rates, UnknownRate, missing_keys
 
 
 def view_picked_elements(
-    function: Operation, machine: Machine | None, *, fastest: bool, sharing: bool = False
-) -> None:
-    """Replace the inputs of such convolutions in a function, and their strides.
+    function: Operation,
+    machine: Machine | None,
+    *,
+    fastest: bool,
+    stays: Callable[[Conv2dOp], bool] = lambda op: False,
+) -> bool:
+    """Replace the inputs of such convolutions in a function, and their strides; whether any was.
 
-    `fastest`: whether all read rows for which that takes less time on the machine. With `sharing`,
-    those that may run on the tiles of the layer in front of them stay.
+    `fastest`: whether all read rows for which that takes less time on the machine. `stays`: which
+    ones are left alone.
     """
+    changed = False
     for op in list(function.walk()):
-        if not isinstance(op, Conv2dOp) or not picks(op):
-            continue
-        if sharing and machine is not None and shares(op, machine):
+        if not isinstance(op, Conv2dOp) or not picks(op) or stays(op):
             continue
         down, across = int_values(op.strides)
         gap = (across - 1) * element_bytes(memref_type(op.input))
@@ -68,13 +72,17 @@ def view_picked_elements(
         Rewriter.insert_op(view, InsertPoint.before(op))
         op.operands[0] = view.result
         op.strides = int_array([1, across // left])
+        changed = True
+    return changed
 
 
-def shares(op: Conv2dOp, machine: Machine) -> bool:
+def may_share(op: Conv2dOp, machine: Machine | None) -> bool:
     """Whether a convolution may run on the tiles of a layer in front of it that reads the same map.
 
     Then no tile has to be loaded for it, so it leaves out elements on chip.
     """
+    if machine is None:
+        return False
     readers = (use.operation for use in op.input.uses if is_computed_on_buffers(use.operation))
     before = next((reader for reader in readers if is_next(reader, op)), None)
     if before is None or before.operands[0] is not op.input:

@@ -54,6 +54,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from xdsl.context import Context
@@ -79,7 +80,7 @@ from npu_passes.tiling.build_nest import build_nest
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.fuse_producers import with_chains
 from npu_passes.tiling.moves import build_moves
-from npu_passes.tiling.picked_elements import view_picked_elements
+from npu_passes.tiling.picked_elements import may_share, view_picked_elements
 from npu_passes.tiling.predicted import described
 from npu_passes.tiling.shared_tiles import with_shared_tiles
 from npu_passes.tiling.staged import StagedOp
@@ -151,20 +152,30 @@ class TileLoopsPass(RefusingPass):
         if self.jobs < 1:
             raise Refusal(f"expected jobs of at least 1, got {self.jobs}")
         machine = machine_of(op)
-        for function in functions(op) if self.block_size == 1 else ():
-            told = machine if self.model == "physical" else None
-            options = self.options
-            view_picked_elements(function, told, fastest=options.fastest, sharing=options.shares)
-        staged = [
-            stage_function(function, machine, self.options, self.jobs, self.told)
-            for function in functions(op)
-        ]
+        staged = [self.staged(function, machine) for function in functions(op)]
         for each in functions(op):
             explain(each)
         for each in staged:
             write_offsets(each.buffers, each.offsets)
             if machine is not None:
                 write_nests(each.ops, machine)
+
+    def staged(self, function: Operation, machine: Machine | None) -> StagedFunction:
+        """The ops of a function with their tiles.
+
+        Convolutions that pick elements read a view of these, but for those that run on the tiles of
+        a neighbour.
+        """
+        options, told = self.options, machine if self.model == "physical" else None
+        views = partial(view_picked_elements, function, told, fastest=options.fastest)
+        if self.block_size == 1:
+            views(stays=lambda op: options.shares and may_share(op, told))
+        found = stage_function(function, machine, options, self.jobs, self.told)
+        groups = ((each, *each.sharing) for each in found.ops if each.sharing)
+        sharing = {each.op for group in groups for each in group}
+        if options.shares and views(stays=sharing.__contains__):
+            found = stage_function(function, machine, options, self.jobs)
+        return found
 
     def told(self, staged: StagedOp) -> None:
         """Called with each layer once its tiles are found; a subclass can show progress."""

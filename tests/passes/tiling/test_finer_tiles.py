@@ -102,26 +102,30 @@ def test_no_other_size_is_faster(
     assert all(cycles_of(stage, other, MACHINE, free) >= least for other in others)
 
 
-@pytest.mark.parametrize(("size", "kernels"), [(8, 128), (16, 64), (24, 32), (48, 16)])
-def test_small_groups_of_kernels_are_loaded_together(size: int, kernels: int) -> None:
-    """128 kernels of 9 bytes are 8 groups: their starts take longer than all of the computing.
+@pytest.mark.parametrize(
+    ("channels", "size", "kernels"),
+    [(128, 8, 128), (128, 48, 128), (1024, 8, 512), (1024, 16, 64), (1024, 48, 32)],
+)
+def test_small_groups_of_kernels_are_loaded_together(
+    channels: int, size: int, kernels: int
+) -> None:
+    """128 kernels of 9 bytes are 8 groups: their starts take longer than their data, or all of the
+    computing.
 
-    On a large map the next group is loaded while one is computed.
+    On a large map some of many groups are loaded while others are computed.
     """
+    map_ = f"memref<1x{channels}x{size}x{size}xi8, #npu.sram>"
     text = f"""
-    func.func @f(%x : memref<1x128x{size}x{size}xi8, #npu.sram>,
-                 %w : memref<128x1x3x3xi8, #npu.dram>,
-                 %y : memref<1x128x{size}x{size}xi8, #npu.sram>) {{
-      npu.conv2d ins(%x, %w : memref<1x128x{size}x{size}xi8, #npu.sram>,
-          memref<128x1x3x3xi8, #npu.dram>)
-        outs(%y : memref<1x128x{size}x{size}xi8, #npu.sram>) pads [1, 1, 1, 1] groups 128
+    func.func @f(%x : {map_}, %w : memref<{channels}x1x3x3xi8, #npu.dram>, %y : {map_}) {{
+      npu.conv2d ins(%x, %w : {map_}, memref<{channels}x1x3x3xi8, #npu.dram>)
+        outs(%y : {map_}) pads [1, 1, 1, 1] groups {channels}
       func.return
     }}"""
     module = Parser(context(), text).parse_module()
     op = next(op for op in module.walk() if isinstance(op, Conv2dOp))
     found = choose(op, MACHINE, 16 * 1024)
     assert found.cut.size(GROUPS) == kernels
-    assert found.bytes == 128 * 9
+    assert found.bytes == channels * 9
     timeless = replace(MACHINE, dma_bytes_per_cycle=Fraction())
     assert choose(op, timeless, 16 * 1024).cut.size(GROUPS) == MACHINE.kernel_group
 
