@@ -130,6 +130,21 @@ def test_small_groups_of_kernels_are_loaded_together(
     assert choose(op, timeless, 16 * 1024).cut.size(GROUPS) == MACHINE.kernel_group
 
 
+@pytest.mark.parametrize("size", [16, 48])
+def test_all_kernels_are_one_tile_where_two_would_do(size: int) -> None:
+    """32 of 64 kernels of 60 bytes would take longer to move than a start, in as much memory."""
+    source, out = (f"memref<1x{n}x{size}x{size}xi8, #npu.sram>" for n in (60, 64))
+    weights = "memref<64x60x1x1xi8, #npu.dram>"
+    text = f"""
+    func.func @f(%x : {source}, %w : {weights}, %y : {out}) {{
+      npu.conv2d ins(%x, %w : {source}, {weights}) outs(%y : {out})
+      func.return
+    }}"""
+    module = Parser(context(), text).parse_module()
+    op = next(op for op in module.walk() if isinstance(op, Conv2dOp))
+    assert choose(op, MACHINE, 16 * 1024).cut.size(OUT) == 64
+
+
 def test_starts_of_small_tiles_hide_two_steps_ahead() -> None:
     """The bus is the limit, and a start takes as long as a tile's data."""
     op = convolution(1024, 4, 1024, 1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
@@ -177,3 +178,13 @@ def test_layers_that_would_take_longer_are_not_gathered() -> None:
         TARGET.set(module, TargetAttr.of(machine))
         through(module, "npu-gather-readers")
         assert [LAYER.get(op) for op in module.walk() if isinstance(op, LayerOp)] == order
+
+
+@pytest.mark.parametrize("minimize", ["bytes", "time"])
+def test_a_convolution_that_shares_no_tiles_reads_what_it_picks(minimize: Minimize) -> None:
+    layers = (LayerOfMap("conv2d", out=8), LayerOfMap("conv2d", out=32, stride=2))
+    wanted = Readers((1, 16, 16, 16), layers)
+    found = tiled(wanted, SLOW, sharing=True, minimize=minimize)
+    last = next(each for each in reversed(found.staged) if each.staging is not None)
+    assert bool(last.sharing) == (minimize == "bytes")
+    assert isinstance(last.op.operands[0].owner, memref.SubviewOp) == (minimize == "time")
