@@ -31,7 +31,7 @@ from npu_dialect.npu.layers import Conv2dOp
 from npu_dialect.npu.maps import element_bytes, shape_of
 from npu_passes.analysis.timed_ops import arithmetic_of
 from npu_passes.support.loop_builder import memref_type
-from npu_passes.tiling.shared_tiles import are_independent, can_share, is_next
+from npu_passes.tiling.shared_tiles import is_next
 from npu_passes.tiling.stage import off_chip_operands
 from npu_plans.time.rates import Rates, UnknownRate, missing_keys
 
@@ -76,18 +76,15 @@ def view_picked_elements(
     return changed
 
 
-def may_share(op: Conv2dOp, machine: Machine | None) -> bool:
-    """Whether a convolution may run on the tiles of a layer in front of it that reads the same map.
+def has_neighbour(op: Conv2dOp) -> bool:
+    """Whether a layer that reads the same map stands in front of a convolution.
 
-    Then no tile has to be loaded for it, so it leaves out elements on chip.
+    It may run on that layer's tiles. Then no tile is loaded for it, so it leaves out elements on
+    chip.
     """
-    if machine is None:
-        return False
     readers = (use.operation for use in op.input.uses if is_computed_on_buffers(use.operation))
     before = next((reader for reader in readers if is_next(reader, op)), None)
-    if before is None or before.operands[0] is not op.input:
-        return False
-    return are_independent(before, op) and can_share((before, op), machine)
+    return before is not None and before.operands[0] is op.input
 
 
 def picks_of_rows(op: Operation) -> bool:

@@ -86,11 +86,6 @@ def shared(
     return best if cost <= most else None
 
 
-def can_share(ops: Sequence[Operation], machine: Machine) -> bool:
-    """Whether some ops that read the same map may run on the same tiles, if these fit."""
-    return any(choices(ops, machine, machine.planned_bytes))
-
-
 def is_worth(ops: Sequence[Operation], machine: Machine, free: int) -> bool:
     """Whether some ops that read the same map are likely to run on the same tiles.
 

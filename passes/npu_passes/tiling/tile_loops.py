@@ -80,7 +80,7 @@ from npu_passes.tiling.build_nest import build_nest
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.fuse_producers import with_chains
 from npu_passes.tiling.moves import build_moves
-from npu_passes.tiling.picked_elements import may_share, view_picked_elements
+from npu_passes.tiling.picked_elements import has_neighbour, view_picked_elements
 from npu_passes.tiling.predicted import described
 from npu_passes.tiling.shared_tiles import with_shared_tiles
 from npu_passes.tiling.staged import StagedOp
@@ -169,7 +169,7 @@ class TileLoopsPass(RefusingPass):
         options, told = self.options, machine if self.model == "physical" else None
         views = partial(view_picked_elements, function, told, fastest=options.fastest)
         if self.block_size == 1:
-            views(stays=lambda op: options.shares and may_share(op, told))
+            views(stays=lambda op: options.shares and has_neighbour(op))
         found = stage_function(function, machine, options, self.jobs, self.told)
         groups = ((each, *each.sharing) for each in found.ops if each.sharing)
         sharing = {each.op for group in groups for each in group}
