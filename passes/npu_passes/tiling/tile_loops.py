@@ -166,8 +166,8 @@ class TileLoopsPass(RefusingPass):
         Convolutions that pick elements read a view of these, but for those that run on the tiles of
         a neighbour.
         """
-        options, told = self.options, machine if self.model == "physical" else None
-        views = partial(view_picked_elements, function, told, fastest=options.fastest)
+        options, known = self.options, machine if self.model == "physical" else None
+        views = partial(view_picked_elements, function, known, fastest=options.fastest)
         if self.block_size == 1:
             views(stays=lambda op: options.shares and has_neighbour(op))
         found = stage_function(function, machine, options, self.jobs, self.told)
