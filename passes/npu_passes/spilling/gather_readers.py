@@ -64,8 +64,8 @@ class GatherReadersPass(RefusingPass):
 class Gatherer:
     """Moves the layers of one function.
 
-    `needs`: the tile bytes with which an op runs well. `reader`: the buffers on chip, until a layer
-    moves.
+    `needs`: the tile bytes with which an op runs well. `reader`: the buffers on chip, if they are
+    known of the order of the layers.
     """
 
     function: Operation
@@ -94,12 +94,11 @@ class Gatherer:
             return
         if not is_worth((first, op), self.machine, most):
             return
-        on_chip = in_space(op.operands[-1], SramSpace())
-        if on_chip and not self.fits():
-            return
+        on_chip, known = in_space(op.operands[-1], SramSpace()), self.reader
         self.put(moved, first)
         if not is_worth((first, op), self.machine, self.free(op)) or (on_chip and not self.fits()):
             self.put([*between, op], first)
+            self.reader = known
 
     def put(self, ops: Sequence[Operation], place: Operation) -> None:
         """Put some ops behind another one of their block."""

@@ -312,6 +312,8 @@ def compute_cycles(op: Operation, cut: Cut, machine: Machine) -> Fraction:
 def sums_read(op: Operation, cut: Cut) -> Fraction:
     """The bytes of unfinished sums that steps read on chip, to add to them."""
     parts = cut.steps([name for name in cut.order if cut.space.loop(name).sums])
+    if parts == 1:
+        return Fraction()
     last = len(op.operands) - 1
     used = elements_used(cut, last) * element_bytes(memref_type(op.operands[last]))
     return Fraction(used * (parts - 1), parts)
