@@ -13,7 +13,7 @@ result lies on chip, all buffers and tiles must still fit, as the result lives l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -29,6 +29,7 @@ from npu_passes.analysis.on_chip import functions, in_space
 from npu_passes.spilling.reader import Needs, Reader
 from npu_passes.spilling.tile_bytes import least_bytes, mixed, needs_of, roomy_bytes
 from npu_passes.support.refuse import RefusingPass
+from npu_passes.tiling.fused_producers import behind
 from npu_passes.tiling.shared_tiles import (
     are_apart,
     are_independent,
@@ -87,7 +88,7 @@ class Gatherer:
     def move_up(self, op: Operation, first: Operation) -> None:
         """Move an op behind another one, with what it needs, if it may and all buffers fit."""
         moved = needed(op, first)
-        between = list(behind(first, op))
+        *between, _ = behind(first, op)
         passed = [each for each in between if each not in moved]
         most = self.machine.planned_bytes
         if not may_pass(op, moved, passed) or not are_independent(first, op):
@@ -132,18 +133,10 @@ def is_reader(op: Operation) -> bool:
     return is_computed_on_buffers(op) and op.operands[0] in off_chip_operands(op)
 
 
-def behind(first: Operation, last: Operation) -> Iterator[Operation]:
-    """The ops of a block between two."""
-    op = first.next_op
-    while op is not None and op is not last:
-        yield op
-        op = op.next_op
-
-
 def needed(op: Operation, first: Operation) -> list[Operation]:
     """An op, and in front of it the ops behind `first` that its operands come from."""
     found: dict[Operation, None] = {op: None}
-    for each in reversed(list(behind(first, op))):
+    for each in reversed(list(behind(first, op))[:-1]):
         if any(result in user.operands for user in found for result in each.results):
             found[each] = None
     return list(reversed(found))

@@ -74,7 +74,7 @@ def shared(
     """
     if not reads_alike(first, second) or not are_neighbours(first, second):
         return None
-    ops = [*(each.op for each in first.sharing), first.op, second.op]
+    ops = [op for each in (first, second) for op, _ in each.tiles]
     apart = moved(first) + moved(second)
     found = (
         replace(second, staging=own.staging, sharing=tuple(others))
@@ -144,9 +144,8 @@ def reads_alike(first: StagedOp, second: StagedOp) -> bool:
 def are_neighbours(first: StagedOp, second: StagedOp) -> bool:
     """Whether nothing but allocations and addresses is between two ops, and neither needs the
     other's result."""
-    members = [*(each.op for each in first.sharing), first.op]
     return is_next(first.op, second.op, first.chains.get(0, ())) and all(
-        are_independent(each, second.op) for each in members
+        are_independent(op, second.op) for op, _ in first.tiles
     )
 
 
@@ -173,7 +172,7 @@ def are_independent(one: Operation, other: Operation) -> bool:
 
 
 def is_harmless(op: Operation) -> bool:
-    """Whether an op does nothing but allocate a buffer."""
+    """Whether an op does nothing but make a buffer, a view or a number."""
     effects = get_effects(op)
     return effects is not None and all(effect.kind == MemoryEffectKind.ALLOC for effect in effects)
 
@@ -251,8 +250,7 @@ def widened(space: Space, sizes: Mapping[str, int]) -> Space:
 
 def moved(staged: StagedOp) -> int:
     """The bytes that an op moves, and those that run on its tiles."""
-    assert staged.staging is not None
-    return staged.staging.bytes + sum(each.staging.bytes for each in staged.sharing)
+    return sum(staging.bytes for _, staging in staged.tiles)
 
 
 def cost_of(staged: StagedOp, machine: Machine) -> Fraction:

@@ -45,6 +45,13 @@ class StagedOp:
     sharing: tuple[Sharing, ...] = ()
 
     @property
+    def tiles(self) -> tuple[tuple[Operation, Staging], ...]:
+        """The ops that run on its tiles, in their order, itself last, each with its own tiles."""
+        if self.staging is None:
+            return ()
+        return (*((each.op, each.staging) for each in self.sharing), (self.op, self.staging))
+
+    @property
     def buffers(self) -> tuple[int, ...]:
         """The bytes of each tile buffer; none for an op that only moves data, which takes few."""
         if self.staging is None:

@@ -171,8 +171,7 @@ class TileLoopsPass(RefusingPass):
         if self.block_size == 1:
             views(stays=lambda op: options.shares and has_neighbour(op))
         found = stage_function(function, machine, options, self.jobs, self.told)
-        groups = ((each, *each.sharing) for each in found.ops if each.sharing)
-        sharing = {each.op for group in groups for each in group}
+        sharing = {op for each in found.ops if each.sharing for op, _ in each.tiles}
         if options.shares and views(stays=sharing.__contains__):
             found = stage_function(function, machine, options, self.jobs)
         return found
@@ -361,8 +360,7 @@ def build(staged: StagedOp, machine: Machine) -> None:
         made = build_nest(
             op, staged.staging, machine.dma_channels, chains=staged.chains, sharing=sharing
         )
-        tiles = (*((each.op, each.staging) for each in sharing), (op, staged.staging))
-        for first, (layer, staging) in zip(made, tiles, strict=True):
+        for first, (layer, staging) in zip(made, staged.tiles, strict=True):
             if first is not None:
                 TILE.set(first, described(layer, staging, machine, staged.free))
         for each in sharing:

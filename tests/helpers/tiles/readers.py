@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import DTypeLike
 from xdsl.dialects.builtin import ModuleOp
 
 from helpers.parsing import parse
@@ -74,6 +76,11 @@ class Readers:
     def shapes(self) -> list[Shape]:
         """The shapes of the arguments."""
         return list(self.arguments.values())
+
+    @property
+    def kind(self) -> DTypeLike:
+        """The type of an element in numpy."""
+        return np.float32 if self.element == "f32" else np.int8
 
     @property
     def bytes(self) -> int:

@@ -10,25 +10,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.parsing import parse
 from helpers.quantized.build import Array
 from helpers.tiles.chain import function_of, through
+from helpers.tiles.counted import PLACED, counted, moved_bytes, run
 from helpers.tiles.machines import MACHINE, TIMED
 from helpers.tiles.producers import Layers, layers, map_of, module_of
 from npu_dialect.attributes import LAYER, TARGET
 from npu_dialect.interpreters import run_function
-from npu_dialect.interpreters.dma import Counters
 from npu_dialect.machine import Machine
 from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.target import TargetAttr
 from npu_passes.tiling.conv_tiles import TileOptions
 from npu_passes.tiling.picked_elements import view_picked_elements
 from npu_passes.tiling.tile_loops import StagedOp, stage_function
-
-PLACED = "npu-double-buffer,npu-assign-sram-offsets{strategy=greedy}"
 
 
 @dataclass(frozen=True)
@@ -54,22 +51,8 @@ def tiled(wanted: Layers, machine: Machine, options: str) -> Tiled:
     view_picked_elements(function, machine, fastest=found.fastest)
     staged = stage_function(function, machine, found).ops
     through(module, f"npu-tile-loops{options}")
-    counters = Counters()
-    outputs = run(module, wanted, counters)
-    maps = counters.feature_map_read_bytes + counters.feature_map_write_bytes
-    through(module, PLACED)
-    again = Counters()
-    for one, other in zip(outputs, run(module, wanted, again), strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert again == counters
-    return Tiled(outputs, maps + counters.weight_bytes, counters.transfers, tuple(staged))
-
-
-def run(module: ModuleOp, wanted: Layers, counters: Counters | None = None) -> list[Array]:
-    """All arguments behind the function, from small integers, whose sums are exact."""
-    random = np.random.default_rng(3)
-    values = [random.integers(-3, 4, shape).astype(np.float32) for shape in wanted.shapes]
-    return list(run_function(module.clone(), None, values, counters=counters))
+    outputs, counters = counted(module, wanted.shapes)
+    return Tiled(outputs, moved_bytes(counters), counters.transfers, tuple(staged))
 
 
 def predicted(staged: tuple[StagedOp, ...]) -> int:
@@ -94,7 +77,7 @@ def test_tiles_of_readers_mean_the_same(
 ) -> None:
     machine = replace(MACHINE, sram_bytes=max(64, int(share * wanted.bytes)))
     machine = replace(machine, **TIMED) if timed else machine
-    expected = run(module_of(wanted), wanted)
+    expected = run(module_of(wanted), wanted.shapes)
     try:
         apart = tiled(wanted, machine, f"{{minimize={minimize} producers=false}}")
     except PassFailedException:

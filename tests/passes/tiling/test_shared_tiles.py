@@ -11,16 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.quantized.build import Array
 from helpers.tiles.chain import function_of, through
+from helpers.tiles.counted import counted, moved_bytes, run
 from helpers.tiles.machines import MACHINE, TIMED
 from helpers.tiles.readers import Behind, LayerOfMap, Readers, module_of, readers
 from npu_dialect.attributes import LAYER, TARGET
-from npu_dialect.interpreters import run_function
-from npu_dialect.interpreters.dma import Counters
 from npu_dialect.machine import Machine
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.target import TargetAttr
@@ -28,7 +26,6 @@ from npu_passes.tiling.staged import StagedOp
 from npu_passes.tiling.tile_loops import TileLoopsPass
 
 Minimize = Literal["bytes", "time"]
-PLACED = "npu-double-buffer,npu-assign-sram-offsets{strategy=greedy}"
 
 
 @dataclass(frozen=True)
@@ -54,23 +51,8 @@ def tiled(
     function = function_of(module.clone())
     staged = TileLoopsPass(sharing=sharing, minimize=minimize).staged(function, machine).ops
     through(module, f"npu-tile-loops{{sharing={str(sharing).lower()} minimize={minimize}}}")
-    counters = Counters()
-    outputs = run(module, wanted, counters)
-    maps = counters.feature_map_read_bytes + counters.feature_map_write_bytes
-    through(module, PLACED)
-    again = Counters()
-    for one, other in zip(outputs, run(module, wanted, again), strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert again == counters
-    return Tiled(outputs, maps + counters.weight_bytes, tuple(staged))
-
-
-def run(module: ModuleOp, wanted: Readers, counters: Counters | None = None) -> list[Array]:
-    """All arguments behind the function, from small integers, whose sums are exact."""
-    random = np.random.default_rng(3)
-    kind = np.float32 if wanted.element == "f32" else np.int8
-    values = [random.integers(-3, 4, shape).astype(kind) for shape in wanted.shapes]
-    return list(run_function(module.clone(), None, values, counters=counters))
+    outputs, counters = counted(module, wanted.shapes, wanted.kind)
+    return Tiled(outputs, moved_bytes(counters), tuple(staged))
 
 
 def predicted(found: Tiled, wanted: Readers) -> int:
@@ -104,7 +86,7 @@ def sharing(found: Tiled) -> list[list[str | None]]:
 def test_layers_on_the_same_tiles_mean_the_same(wanted: Readers, share: float, timed: bool) -> None:
     machine = replace(MACHINE, sram_bytes=max(64, int(share * wanted.bytes)))
     machine = replace(machine, **TIMED) if timed else machine
-    expected = run(module_of(wanted), wanted)
+    expected = run(module_of(wanted), wanted.shapes, kind=wanted.kind)
     try:
         apart = tiled(wanted, machine, sharing=False)
     except PassFailedException:
