@@ -40,9 +40,9 @@ def overlays(buffers: Sequence[Buffer], fillings: Sequence[Filling]) -> Iterator
         for number, other in enumerate(buffers):
             if other.last < buffers[index].first or other.first > buffers[index].last:
                 continue
-            start, end = in_use(size, filling, other.last)
-            if number == index or start == end:
+            if number == index:
                 continue
+            start, end = in_use(size, filling, other.last)
             if end < size:
                 yield Overlay(index, number, end)
             if start > 0:

@@ -151,3 +151,16 @@ func.func @arguments(%in: memref<4xf32, #npu.sram> {sram.input}, %unused: memref
   "test.op"(%in, %a, %unmarked) : (memref<4xf32, #npu.sram>, memref<4xf32, #npu.sram>, memref<4xf32, #npu.sram>) -> ()
   func.return
 }
+
+// A view alone uses no byte: what dies before a slice of %y is written may lie in all of %y.
+// CHECK-LABEL: func.func @before_the_first_slice
+// CHECK-SAME: sram.arena = 128
+func.func @before_the_first_slice(%x: memref<64xi8>) {
+  %y = sram.alloc : memref<128xi8, #npu.sram>
+  %half = memref.subview %y[0] [64] [1] : memref<128xi8, #npu.sram> to memref<64xi8, strided<[1]>, #npu.sram>
+  %t = sram.alloc : memref<128xi8, #npu.sram>
+  "test.op"(%t) : (memref<128xi8, #npu.sram>) -> ()
+  npu.relu ins(%x : memref<64xi8>) outs(%half : memref<64xi8, strided<[1]>, #npu.sram>)
+  "test.op"(%y) : (memref<128xi8, #npu.sram>) -> ()
+  func.return
+}
