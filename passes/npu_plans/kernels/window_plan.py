@@ -254,9 +254,12 @@ class WindowPlan:
 
 
 def gathered(rows: Side, columns: Side, pixel: int, line: int) -> tuple[list[int], list[int]]:
-    """The distances of the even and of the odd bytes of a patch, from its first one."""
+    """The distances of the even and of the odd bytes of a patch, from its first one.
+
+    What it lacks of 16 bytes is the last one again.
+    """
     steps = [row * line + column * pixel for column in columns.steps for row in rows.steps]
-    steps.append(steps[-1])
+    steps += steps[-1:] * (BYTES - len(steps))
     return steps[::2], steps[1::2]
 
 

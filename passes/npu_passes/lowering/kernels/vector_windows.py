@@ -19,32 +19,26 @@ overwrites its own channel only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
-from npu_dialect.npu.quantization import limits_of
-from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
+from npu_passes.lowering.kernels.vector_gathers import Gathers, each_step, side_of
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
-from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.window_plan import (
     BYTES,
     COLUMNS,
     TAPS,
     Block,
     Place,
-    Side,
     WindowPlan,
-    gathered,
-    limits,
     pack_windows,
     weights_at,
 )
@@ -71,10 +65,10 @@ class WindowKernel:
         self, layer: Layer, map: SSAValue, grid: Grid, outputs: VectorOutputs, *, over: bool
     ) -> None:
         self.layer, self.grid, self.b = layer, grid, layer.b
-        self.signed = SignedBytes(layer, map)
         self.plan = WindowPlan(grid.rows, grid.columns, single=over)
         self.step = grid.pixel if over else 1
-        self.outputs, self.map = ChannelOutputs(layer, outputs), layer.vector(map)
+        self.outputs = ChannelOutputs(layer, outputs)
+        self.gathers = Gathers(layer, map, grid, self.outputs, self.step)
         self.multiplier = layer.filters_of_each(grid.channels)
         kernel = grid.rows.kernel, grid.columns.kernel
         self.moves = self.plan.across, grid.columns.stride
@@ -88,37 +82,14 @@ class WindowKernel:
             def outputs(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
                 channel, step = self.channel(number, filter), self.plan.height
                 inside = self.plan.inside(step, step, across=False)
-                self.each(self.grid.rows, step, inside, partial(self.rows, channel), "oy")
+                rows = partial(self.rows, channel)
+                each_step(self.b, self.grid.rows.outputs, step, inside, rows, "oy")
                 return ()
 
             self.b.loop(0, self.multiplier, outputs, hint="filter")
             return ()
 
         self.b.loop(0, self.grid.channels, one, hint="c")
-
-    def each(
-        self,
-        axis: Axis,
-        step: int,
-        inside: tuple[int, int],
-        body: Callable[[Index, int], None],
-        hint: str,
-    ) -> None:
-        """Visit the outputs of an axis, `step` at a time; `body` gets the first one, and how many.
-
-        It gets a number unless the step is one of those `inside`, which are a loop.
-        """
-        first, behind = (step * number for number in inside)
-
-        def some(position: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            body(position, step)
-            return ()
-
-        for position in range(0, first, step):
-            body(position, step)
-        self.b.loop(first, behind, some, step=step, hint=hint)
-        for position in range(behind, axis.outputs, step):
-            body(position, min(step, axis.outputs - position))
 
     def channel(self, read: Index, filter: Index) -> Channel:
         """Load what the outputs of a filter of a channel need."""
@@ -149,7 +120,7 @@ class WindowKernel:
                 end = (step * inside[0] if before else self.grid.columns.outputs) - column
             self.block(channel, row, column, Block(count, columns), spare, end)
 
-        self.each(self.grid.columns, step, inside, block, "ox")
+        each_step(self.b, self.grid.columns.outputs, step, inside, block, "ox")
 
     def block(
         self,
@@ -189,11 +160,11 @@ class WindowKernel:
         b, grid, (y, x) = self.b, self.grid, first
         count = min(self.plan.across, end - x)
         pushed = self.plan.pushes and isinstance(column, int) and column == 0
-        rows, top = side_of(b, grid.rows, row, TAPS)
-        columns, left = side_of(b, grid.columns, column, COLUMNS, pushed=pushed)
-        at = b.add(b.mul(top, grid.line), b.mul(left, grid.pixel))
-        patch = self.gather(b.add(at, b.mul(channel.read, grid.apart)), rows, columns)
-        patch = self.padded(patch, self.plan.pads(rows, columns, count, pushed=pushed))
+        rows = side_of(b, grid.rows, row, TAPS)
+        columns = side_of(b, grid.columns, column, COLUMNS, pushed=pushed)
+        patch = self.gathers.gather(channel.read, rows, columns)
+        pads = self.plan.pads(rows[0], columns[0], count, pushed=pushed)
+        patch = self.gathers.padded(patch, pads)
         if pushed:
             point = b.integer((self.layer.zero_point & 0xFF) * 0x010101)
             patch = b.insert(mve.PushThreeOp(patch, point), "patch").result
@@ -201,42 +172,3 @@ class WindowKernel:
             (y, x + each): b.insert(mve.MulAcrossOp(patch, channel.weights[each]), "sum").result
             for each in range(count)
         }
-
-    def gather(self, at: Index, rows: Side, columns: Side) -> SSAValue:
-        """The bytes of a patch; `at` is the place of the first one."""
-        b, halves = self.b, list[SSAValue]()
-        for steps in gathered(rows, columns, self.grid.pixel, self.grid.line):
-            places = self.outputs.vector("places", steps)
-            gather = mve.GatherOp(self.map, b.value(at), places, max(steps) + 1, step=self.step)
-            halves.append(b.insert(gather, "bytes").result)
-        even, odd = halves
-        joined = b.insert(mve.PushBytesOp(odd, even), "patch").result
-        return self.signed.bytes(b.insert(mve.AsBytesOp(joined), "patch").result)
-
-    def padded(self, patch: SSAValue, pads: Sequence[bool]) -> SSAValue:
-        """A patch with the zero point in some bytes."""
-        if not any(pads):
-            return patch
-        point = self.layer.zero_point
-        low, high = limits_of(i8)
-        for kind, limit, widest in zip(
-            (mve.MinOp, mve.MaxOp), limits(pads, point), (high, low), strict=True
-        ):
-            if any(each != widest for each in limit):
-                vector = self.outputs.vector("limits", limit, mve.I8X16)
-                patch = self.b.insert(kind(patch, vector), "patch").result
-        return patch
-
-
-def side_of(
-    b: LoopBuilder, axis: Axis, position: Index, size: int, *, pushed: bool = False
-) -> tuple[Side, Index]:
-    """The rows or columns of a patch, and the first one that is gathered.
-
-    `pushed`: without the first one, which is padding.
-    """
-    if pushed:
-        side = Side.behind(axis, size)
-    else:
-        side = Side.of(axis, axis.start(position) if isinstance(position, int) else None, size)
-    return side, b.add(b.mul(position, axis.stride), side.first - axis.before)
