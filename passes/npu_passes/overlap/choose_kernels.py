@@ -73,6 +73,7 @@ from npu_passes.lowering.kernels.working_memory import (
     beats_planes,
     can_copy_over,
     can_overwrite,
+    has_columns,
     has_sixteen,
     has_windows,
     working_memory,
@@ -198,12 +199,13 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
             continue
         sixteen = has_sixteen(op, options_of(op, options))
         windows = sixteen or has_windows(op, options_of(op, options))
+        columns = has_columns(op, options_of(op, options))
         if op.parent_op() is not lifetimes.function:
-            found += [Choice(op)] if windows else []
+            found += [Choice(op)] if windows or columns else []
             continue
         memory_in = working_memory(op, options_of(op, options))
         live = sum(problem.buffers[each].size for each in problem.live_at(point))
-        alone = sixteen and beats_planes(op, options_of(op, options))
+        alone = (sixteen or columns) and beats_planes(op, options_of(op, options))
         if choice := below_peak(op, memory_in, least - live, alone=alone):
             found.append(choice)
             continue
@@ -213,17 +215,17 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
         if dies_in(op, point, lifetimes) and (choice := over_input(op, options, memory_in, far)):
             found.append(choice)
             continue
-        if memory_in is None:
-            continue
-        merged = merged_buffers(op, point, lifetimes)
-        merged = merged or merged_slice(op, point, lifetimes, problem, options)
-        if merged is None or taken & {base_of(each) for each in merged}:
-            continue
-        size = next(each.size for each in lifetimes.buffers if each.value is merged[1])
-        room = least - (live - size)
-        if memory := memory_in(room, max(room, behind(op))):
-            found.append(Choice(op, memory, merged))
-            taken |= {base_of(each) for each in merged}
+        merged = memory_in and merged_buffers(op, point, lifetimes)
+        merged = merged or (memory_in and merged_slice(op, point, lifetimes, problem, options))
+        if memory_in and merged and not taken & {base_of(each) for each in merged}:
+            size = next(each.size for each in lifetimes.buffers if each.value is merged[1])
+            room = least - (live - size)
+            if memory := memory_in(room, max(room, behind(op))):
+                found.append(Choice(op, memory, merged))
+                taken |= {base_of(each) for each in merged}
+                continue
+        if columns and live <= least:
+            found.append(Choice(op))
     return found
 
 

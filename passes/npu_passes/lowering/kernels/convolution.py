@@ -44,6 +44,7 @@ from npu_passes.lowering.kernels.vector_choice import (
     can_have_planes,
     is_depthwise,
     on_vectors,
+    vector_columns,
     vector_depthwise,
     vector_kernel,
     vector_patches,
@@ -55,6 +56,7 @@ from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.working_memory import (
     can_have_lines,
     can_multiply_lines,
+    has_columns,
     has_sixteen,
     has_windows,
     shared_pairs,
@@ -334,18 +336,23 @@ def planes_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None
 
 
 def windows_of(b: LoopBuilder, op: Conv2dOp, options: LoopOptions) -> Make | None:
-    """What makes the kernel of a depthwise convolution that gathers its windows, if it may."""
+    """What makes the kernel of a depthwise convolution without a working memory, if it may.
+
+    It computes channel by channel, or sixteen channels.
+    """
     constants = constants_of(op, options)
     if not BY_CHANNEL.is_on(op) or constants is None:
         return None
-    sixteen = has_sixteen(op, options)
-    if not sixteen and not has_windows(op, options):
+    sixteen, columns = has_sixteen(op, options), has_columns(op, options)
+    if not sixteen and not columns and not has_windows(op, options):
         return None
 
     def kernel(maps: Maps) -> Kernel:
         layer = Layer(b, op, maps, unit_of(b, op, options), *constants)
         if sixteen:
             return vector_sixteen(layer, op, maps.input)
+        if columns:
+            return vector_columns(layer, op, maps.input)
         return vector_windows(layer, op, maps.input)
 
     return kernel

@@ -19,6 +19,7 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.lane_kinds import ByteLanes
 from npu_passes.lowering.kernels.lanes import LanesOfFilters
 from npu_passes.lowering.kernels.layer import Layer, Maps
+from npu_passes.lowering.kernels.vector_columns import ColumnKernel
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
@@ -31,6 +32,7 @@ from npu_passes.lowering.kernels.vector_windows import WindowKernel
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import memref_type
+from npu_plans.kernels.column_plan import ColumnPlan
 from npu_plans.kernels.packing import QUAD
 from npu_plans.kernels.patch_plan import FARTHEST, SIDE, PatchPlan
 from npu_plans.kernels.plane_plan import COPIED, PlanePlan
@@ -109,6 +111,22 @@ def can_have_windows(op: Conv2dOp, options: LoopOptions) -> bool:
     return near and WindowPlan.fits(*op.axes())
 
 
+def can_have_columns(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a depthwise convolution of bytes may gather columns of its windows on vectors.
+
+    Each phase of an output has weights of its own, and so has each row at a border code of its own,
+    so it may not if flash is short.
+    """
+    grid, steps = Grid.by_channel(op), map_steps(memref_type(op.output))
+    if grid is None or steps is None or not has_channels_apart(op, options):
+        return False
+    rows, columns = op.axes()
+    if options.flash != "fast" or not ColumnPlan.fits(rows, columns):
+        return False
+    reach = (rows.kernel - 1) * grid.line + ColumnPlan(rows, columns).width * grid.pixel
+    return EIGHT * steps[1] <= FARTHEST and reach <= FARTHEST
+
+
 def can_have_planes(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a depthwise convolution of bytes may be computed over copies of channels."""
     grid, steps = Grid.by_channel(op), map_steps(memref_type(op.output))
@@ -169,6 +187,11 @@ def vector_windows(layer: Layer, op: Conv2dOp, map: SSAValue) -> WindowKernel:
     """The kernel of a depthwise convolution that gathers its windows."""
     over = OVER_INPUT.is_on(op)
     return WindowKernel(layer, map, by_channel(op), vector_outputs(layer), over=over)
+
+
+def vector_columns(layer: Layer, op: Conv2dOp, map: SSAValue) -> ColumnKernel:
+    """The kernel of a depthwise convolution that gathers columns of its windows."""
+    return ColumnKernel(layer, map, by_channel(op), vector_outputs(layer))
 
 
 def vector_sixteen(layer: Layer, op: Conv2dOp, map: SSAValue) -> SixteenKernel:

@@ -18,16 +18,19 @@ from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.constants import constants_of, is_plain
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.vector_choice import (
+    can_have_columns,
     can_have_patches,
     can_have_planes,
     can_have_sixteen,
     can_have_windows,
     filters_of_each,
     has_vector_outputs,
+    vector_kernel,
 )
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import memref_type
+from npu_plans.kernels.column_plan import ColumnPlan
 from npu_plans.kernels.line_plan import LinePlan
 from npu_plans.kernels.pair_plan import RowOfPairs, beats_lines, plan_of
 from npu_plans.kernels.patch_plan import PatchPlan
@@ -109,6 +112,20 @@ def has_windows(op: Conv2dOp, options: LoopOptions) -> bool:
     return can_have_windows(op, options) and WindowPlan(*op.axes()).pays
 
 
+def has_columns(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a depthwise convolution is faster if it gathers columns channel by channel.
+
+    That is, faster than without a working memory: eight channels in lanes, if these fit.
+    """
+    if constants_of(op, options) is None or not is_plain(op) or OVER_INPUT.is_on(op):
+        return False
+    if not can_have_columns(op, options):
+        return False
+    plan, channels = ColumnPlan(*op.axes()), shape_of(op.input)[1]
+    eight = vector_kernel(op, op.output, options) == "depthwise"
+    return not eight or plan.beats_eight(channels, filters_of_each(op))
+
+
 def has_sixteen(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a layer without a working memory has sixteen channels in lanes.
 
@@ -121,8 +138,11 @@ def has_sixteen(op: Conv2dOp, options: LoopOptions) -> bool:
 
 
 def beats_planes(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether sixteen channels in lanes are worth it where a channel could be copied."""
-    own = sixteen_of(op, options)
+    """Whether a kernel without a working memory is worth its flash where a channel could be copied.
+
+    That is sixteen channels in lanes, or columns that are gathered.
+    """
+    own = sixteen_of(op, options) or columns_of(op, options)
     if own is None or not can_have_planes(op, options):
         return own is not None
     planes = PlanePlan(*op.axes())
@@ -137,13 +157,13 @@ class Taken:
     flash: int
 
     def beats(self, op: Conv2dOp, other: WindowPlan | PlanePlan) -> bool:
-        """Whether this is worth its flash in place of another kernel, with a filter a channel.
+        """Whether this is worth its flash in place of another kernel.
 
         A single row is a part of a layer, whose other rows have the tables of that kernel.
         """
-        images, channels = shape_of(op.input)[:2]
-        saved = images * channels * (other.total(1) - self.total)
-        spared = 0 if other.rows.outputs == 1 else other.flash(channels)
+        (images, channels), filters = shape_of(op.input)[:2], filters_of_each(op)
+        saved = images * channels * (other.total(filters) - self.total)
+        spared = 0 if other.rows.outputs == 1 else other.flash(channels * filters)
         return is_worth(saved, self.flash - spared)
 
 
@@ -161,6 +181,14 @@ def sixteen_of(op: Conv2dOp, options: LoopOptions) -> Taken | None:
     plan, groups = SixteenPlan(*op.axes()), partial(groups_of, weights)
     cut = op.zero_points is not None and int_values(op.zero_points)[0] != 0
     return Taken(plan.total(groups), plan.flash(len(constants[0]), groups, cut=cut))
+
+
+def columns_of(op: Conv2dOp, options: LoopOptions) -> Taken | None:
+    """What a kernel takes that gathers columns; None if a layer does not get it."""
+    if not has_columns(op, options):
+        return None
+    plan, filters = ColumnPlan(*op.axes()), filters_of_each(op)
+    return Taken(plan.total(filters), plan.flash(shape_of(op.weight)[0]))
 
 
 def can_overwrite(op: Conv2dOp, options: LoopOptions) -> bool:

@@ -100,8 +100,8 @@ def test_helium(name: str, level: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "shape",
     [
-        replace(PLAIN, kernel=(4, 3)),
-        replace(PLAIN, kernel=(3, 4)),
+        replace(PLAIN, kernel=(8, 3)),
+        replace(PLAIN, kernel=(2, 4)),
         replace(PLAIN, dilation=2),
         replace(PLAIN, pads=(3, 1, 1, 1)),
         replace(PLAIN, input=(1, 3, 12, 13), multiplier=2),
