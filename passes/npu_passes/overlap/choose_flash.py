@@ -29,10 +29,10 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from npu_dialect.attributes import FLASH, FLASH_BYTES, PLANNED_AS, RUNS
+from npu_dialect.attributes import BY_CHANNEL, FLASH, FLASH_BYTES, PLANNED_AS, RUNS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import Map, bytes_of
+from npu_dialect.npu.maps import Map, bytes_of, shape_of
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk_kind
 from npu_passes.analysis.loop_work import Counter, UnknownWork
@@ -40,6 +40,7 @@ from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.overlap.overlay_maps import alone, globals_of
 from npu_passes.support.refuse import Refusal, RefusingPass
+from npu_plans.kernels.column_plan import ColumnPlan
 from npu_plans.kernels.flash_plan import Offer, taken
 
 MOST = 4
@@ -122,15 +123,26 @@ def most_bytes(
 ) -> int:
     """Bytes that the constants of a program do not exceed, whatever form its layers have.
 
-    A byte becomes 16 bits, or a part of a table of as many bytes again. 0 for a program without
-    constants of integers: its layers have one form. With `fast`, all other layers are small.
+    A byte becomes 16 bits, or a part of a table of as many bytes again. A layer that gathers
+    columns has weights for each phase besides. 0 for a program without constants of integers: its
+    layers have one form. With `fast`, all other layers are small.
     """
     found = list(walk_kind(module, memref.GlobalOp))
     if not any(isinstance(element_of_global(op), IntegerType) for op in found):
         return 0
     small = 0 if fast is None else others(module, fast)
     large = sum(map(bytes_of_global, found)) - small
-    return MOST * large + MOST_SMALL * small + TABLE * len(layers)
+    phases = sum(map(bytes_of_columns, layers if fast is None else fast))
+    return MOST * large + MOST_SMALL * small + TABLE * len(layers) + phases
+
+
+def bytes_of_columns(layer: LayerOp) -> int:
+    """Bytes of the weights of a layer that may gather columns; 0 for another one."""
+    if not isinstance(layer, Conv2dOp) or not BY_CHANNEL.is_on(layer):
+        return 0
+    if not ColumnPlan.fits(*layer.axes()):
+        return 0
+    return shape_of(layer.weight)[0] * ColumnPlan(*layer.axes()).filter_bytes
 
 
 def element_of_global(op: memref.GlobalOp) -> Attribute:

@@ -15,7 +15,8 @@ it holds the channel with its padding, as bytes, or where there is less room its
 nine taps are one product; several filters of a channel share what is gathered. Where it takes fewer
 instructions to gather windows from the map, or where there is no room, a layer on vectors gets
 `npu.by_channel` instead. So does one that is worth the flash of a kernel with sixteen channels in
-lanes, which needs no memory either.
+lanes, which needs no memory either. Of larger windows, as of 5x5 and 7x7, columns are gathered. That
+is for layers without room for a copy of a channel, or if it is worth its flash.
 
 The decision: whether there is room, and for how many rows. A layer gets a working memory only if it
 lives beside the other buffers of the layer below the memory peak, so no arena grows for it, or
@@ -215,8 +216,7 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
         if dies_in(op, point, lifetimes) and (choice := over_input(op, options, memory_in, far)):
             found.append(choice)
             continue
-        merged = memory_in and merged_buffers(op, point, lifetimes)
-        merged = merged or (memory_in and merged_slice(op, point, lifetimes, problem, options))
+        merged = memory_in and one_buffer(op, point, lifetimes, problem, options)
         if memory_in and merged and not taken & {base_of(each) for each in merged}:
             size = next(each.size for each in lifetimes.buffers if each.value is merged[1])
             room = least - (live - size)
@@ -283,6 +283,17 @@ def dies_in(op: Conv2dOp, point: int, lifetimes: Lifetimes) -> bool:
         return False
     pinned = before.pin is not None and behind_.pin is not None
     return before.last == point == behind_.first and not pinned
+
+
+def one_buffer(
+    op: Conv2dOp, point: int, lifetimes: Lifetimes, problem: Problem, options: LoopOptions
+) -> tuple[SSAValue, SSAValue] | None:
+    """The input and the output of a layer that may lie in one buffer: (the one that stays, other).
+
+    The input is a whole buffer, or a slice of one.
+    """
+    merged = merged_buffers(op, point, lifetimes)
+    return merged or merged_slice(op, point, lifetimes, problem, options)
 
 
 def merged_buffers(

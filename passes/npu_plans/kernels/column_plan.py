@@ -42,8 +42,6 @@ from npu_plans.kernels.window_plan import (
     WindowPlan,
 )
 
-ELEMENTS = BYTES - 1
-"""The most elements of a patch."""
 MOST_ROWS = 7
 """The most rows of a kernel: two such columns fit into a patch. The fewest are those of patches
 that hold whole windows."""
@@ -124,7 +122,7 @@ class ColumnPlan:
     @property
     def width(self) -> int:
         """The columns of a patch."""
-        return ELEMENTS // self.rows.kernel
+        return BYTES // self.rows.kernel
 
     def place(self, output: int) -> tuple[int, int]:
         """The first patch of an output, and the phase: the column of its first tap there."""
@@ -147,6 +145,11 @@ class ColumnPlan:
         """The vectors of weights of a channel, in the order of memory."""
         phases = sorted({self.place(output)[1] for output in range(self.width)})
         return [(phase, number) for phase in phases for number in range(self.patches_of(phase))]
+
+    @property
+    def filter_bytes(self) -> int:
+        """The bytes of a filter's weights."""
+        return BYTES * len(self.vectors)
 
     def taps(self, weights: Weights) -> list[tuple[int, int] | None]:
         """The kernel row and column by which each byte of a patch is multiplied."""
@@ -254,7 +257,7 @@ class ColumnPlan:
         first, behind = self.inside
         code = [self.of_run(run) for run in self.ends]
         code += [self.of_run(Run(0, EIGHT))] if first < behind else []
-        return INSTRUCTION * bodies * sum(code) + filters * (BYTES * len(self.vectors) + FIRST)
+        return INSTRUCTION * bodies * sum(code) + filters * (self.filter_bytes + FIRST)
 
     def beats_eight(self, channels: int, filters: int) -> bool:
         """Whether this takes fewer instructions than eight channels in lanes.

@@ -139,3 +139,47 @@ func.func @pushed(%x: memref<1x4x3x12xi8, strided<[144, 1, 48, 4]>, #npu.sram>, 
   npu.conv2d ins(%x, %w : memref<1x4x3x12xi8, strided<[144, 1, 48, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x1x12xi8, strided<[48, 1, 48, 4]>, #npu.sram>) pads [0, 1, 0, 1] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float {npu.by_channel}
   func.return
 }
+
+// Three columns of five rows are a patch. Eight outputs of the loop have four of them, and vectors of weights of three phases,
+// which are loaded for four outputs each time. The first column at the border has two of padding, and one of the map.
+"memref.global"() <{sym_name = "f", sym_visibility = "private", type = memref<4x1x5x5xi8, #npu.flash>, initial_value = dense<2> : tensor<4x1x5x5xi8>, constant}> : () -> ()
+
+// CHECK:       sym_name = "columns_taps", type = memref<448xi8, #npu.flash>
+// CHECK-LABEL: func.func @columns(
+// CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:         mve.gather
+// CHECK-NEXT:    mve.gather
+// CHECK-NEXT:    mve.push_bytes
+// CHECK-NEXT:    mve.as_bytes
+// CHECK-NEXT:    mve.min %{{.*}}, %limits{{.*}} : vector<16xi8>
+// CHECK-NEXT:    mve.max %{{.*}}, %limits{{.*}} : vector<16xi8>
+// CHECK:         scf.for %ox = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 713 : memref<880xi8, #npu.sram>
+// CHECK-NEXT:      mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 713 : memref<880xi8, #npu.sram>
+// CHECK-NEXT:      mve.push_bytes
+// CHECK-NEXT:      [[PATCH:%[a-z0-9_]+]] = mve.as_bytes
+// CHECK:           [[NEXT:%[a-z0-9_]+]] = mve.as_bytes
+// CHECK-NEXT:      dsp.keep_order
+// CHECK:           [[W:%[a-z0-9_]+]] = mve.load %taps{{.*}} : memref<448xi8, #npu.flash> -> vector<16xi8>
+// CHECK-NEXT:      [[SUM:%[a-z0-9_]+]] = mve.mul_across [[PATCH]], [[W]] : vector<16xi8>
+// CHECK-NEXT:      [[FOURTH:%[a-z0-9_]+]] = mve.mul_across [[NEXT]], [[W]] : vector<16xi8>
+// CHECK:           [[THIRD:%[a-z0-9_]+]] = mve.as_bytes
+// CHECK-NEXT:      dsp.keep_order
+// CHECK:           [[V:%[a-z0-9_]+]] = mve.load %taps
+// CHECK-NEXT:      mve.mla_across [[NEXT]], [[V]], [[SUM]] : vector<16xi8>
+// CHECK-NEXT:      mve.mla_across [[THIRD]], [[V]], [[FOURTH]] : vector<16xi8>
+// CHECK:           mve.scatter %{{.*}}, %y{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<176xi8, #npu.sram>
+func.func @columns(%x: memref<1x4x5x44xi8, strided<[880, 1, 176, 4]>, #npu.sram>, %y: memref<1x4x1x44xi8, strided<[176, 1, 176, 4]>, #npu.sram>) {
+  %w = memref.get_global @f : memref<4x1x5x5xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x5x44xi8, strided<[880, 1, 176, 4]>, #npu.sram>, memref<4x1x5x5xi8, #npu.flash>) outs(%y : memref<1x4x1x44xi8, strided<[176, 1, 176, 4]>, #npu.sram>) pads [0, 2, 0, 2] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float {npu.by_channel}
+  func.return
+}
+
+// Without `npu.by_channel`, rows come first.
+// CHECK-LABEL: func.func @rows_first(
+// CHECK-NOT:   mve.push_bytes
+func.func @rows_first(%x: memref<1x4x5x44xi8, strided<[880, 1, 176, 4]>, #npu.sram>, %y: memref<1x4x1x44xi8, strided<[176, 1, 176, 4]>, #npu.sram>) {
+  %w = memref.get_global @f : memref<4x1x5x5xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x5x44xi8, strided<[880, 1, 176, 4]>, #npu.sram>, memref<4x1x5x5xi8, #npu.flash>) outs(%y : memref<1x4x1x44xi8, strided<[176, 1, 176, 4]>, #npu.sram>) pads [0, 2, 0, 2] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}

@@ -420,3 +420,49 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     func.return
   }
 }
+
+// -----
+
+// At the peak, where a working memory has no room, and the input lives on, columns of 5x5 windows are gathered where they lie.
+// That is for fast layers only. A small map has few taps beside padding.
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT:   scratch
+// CHECK:       npu.conv2d {{.*}} {npu.by_channel}
+// SMALL-LABEL: func.func @columns
+// SMALL-NOT:   npu.by_channel
+// CHECK-LABEL: func.func @few_columns
+// CHECK-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x5x5xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x5x5xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @columns(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x5x5xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x5x5xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [2, 2, 2, 2] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%x, %y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+  func.func @few_columns(%x : memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x5x5xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram>, memref<8x1x5x5xi8, #npu.flash>) outs(%y : memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram>) pads [2, 2, 2, 2] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%x, %y) : (memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram>, memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Where the output takes the place of the dying input, a copy of a channel comes first: it takes fewer instructions.
+// CHECK-LABEL: func.func @copies_before_columns
+// CHECK:       npu.conv2d {{.*}} outs(%x {{.*}} scratch(
+// CHECK-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<16x1x5x5xi8, #npu.flash>, initial_value = dense<1> : tensor<16x1x5x5xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @copies_before_columns(%x : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<16x1x5x5xi8, #npu.flash>
+    %y = sram.alloc : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>, memref<16x1x5x5xi8, #npu.flash>) outs(%y : memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) pads [2, 2, 2, 2] groups 16 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x16x12x12xi8, strided<[2304, 1, 192, 16]>, #npu.sram>) -> ()
+    func.return
+  }
+}

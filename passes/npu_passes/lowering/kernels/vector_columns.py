@@ -84,7 +84,7 @@ class ColumnKernel:
         """Load what the outputs of a filter of a channel need."""
         b = self.b
         number = b.add(b.mul(read, self.multiplier), filter)
-        taps = b.mul(number, BYTES * len(self.plan.vectors))
+        taps = b.mul(number, self.plan.filter_bytes)
         return Channel(number, read, taps, *self.outputs.constants(number))
 
     def weights(self, channel: Channel, weights: Weights) -> SSAValue:
