@@ -15,8 +15,8 @@ it holds the channel with its padding, as bytes, or where there is less room its
 nine taps are one product; several filters of a channel share what is gathered. Where it takes fewer
 instructions to gather windows from the map, or where there is no room, a layer on vectors gets
 `npu.by_channel` instead. So does one that is worth the flash of a kernel with sixteen channels in
-lanes, which needs no memory either. Of larger windows, as of 5x5 and 7x7, columns are gathered. That
-is for layers without room for a copy of a channel, or if it is worth its flash.
+lanes, which needs no memory either. Of larger windows, as of 5x5 and 7x7, columns are gathered.
+That is for layers without room for a copy of a channel, or if it is worth its flash.
 
 The decision: whether there is room, and for how many rows. A layer gets a working memory only if it
 lives beside the other buffers of the layer below the memory peak, so no arena grows for it, or

@@ -196,7 +196,7 @@ class ColumnPlan:
         return Run(0, first), Run(behind, self.columns.outputs - behind)
 
     def side(self, run: Run, patch: int) -> Side:
-        """The columns of a patch of a run at an end of a row.
+        """The columns of a patch of a run.
 
         Those behind all windows of the run count as if they were on the map.
         """
@@ -207,7 +207,7 @@ class ColumnPlan:
         return Side(side.first, side.steps, outside)
 
     def is_padding(self, run: Run, patch: int) -> bool:
-        """Whether nothing that a run at an end of a row reads of a patch is on the map."""
+        """Whether nothing that a run reads of a patch is on the map."""
         read = min(self.reach(run.count) - patch * self.width, self.width)
         return all(self.side(run, patch).outside[:read])
 

@@ -93,6 +93,14 @@ def test_patches_of_the_loop_lie_on_the_map(rows: Axis, columns: Axis) -> None:
         assert start + plan.patches(EIGHT) * plan.width <= columns.size
 
 
+def test_the_last_block_whose_patches_do_not_lie_on_the_map_is_none_of_the_loop() -> None:
+    """Its windows have the last 19 columns, but seven patches have 21."""
+    plan = ColumnPlan(Axis(5, 5), Axis(51, 5, 2))
+    assert (plan.reach(EIGHT), plan.patches(EIGHT)) == (19, 7)
+    assert plan.inside == (0, 2)
+    assert plan.ends == (Run(0, 0), Run(16, 8))
+
+
 def test_phases_of_five_columns() -> None:
     """Windows of five columns begin at any of the three columns of a patch."""
     plan = ColumnPlan(FIVE, FIVE)

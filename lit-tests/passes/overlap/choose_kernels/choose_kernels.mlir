@@ -466,3 +466,21 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     func.return
   }
 }
+
+// -----
+
+// Where two rows take fewer bytes than a copy of a channel, an output follows its dying input row by row. Columns would keep
+// the two apart.
+// CHECK-LABEL: func.func @behind_the_input
+// CHECK-NOT:   scratch
+// CHECK-NOT:   npu.by_channel
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x5x5xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x5x5xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @behind_the_input(%x : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x5x5xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x5x5xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [2, 2, 2, 2] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}

@@ -35,7 +35,7 @@ from npu_passes.lowering.kernels.vector_gathers import Gathers, each_step, side_
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.column_plan import ColumnPlan, Run, Weights, pack_columns
-from npu_plans.kernels.window_plan import BYTES, EIGHT, Side
+from npu_plans.kernels.window_plan import BYTES, EIGHT
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,10 @@ class ColumnKernel:
 
 
 class Line:
-    """A run of outputs of a row, which begins at `column`. Its patches are gathered once."""
+    """A run of outputs of a row, which begins at `column`. Its patches are gathered once.
+
+    In the loop the run is the first one of all, as all their patches lie on the map.
+    """
 
     def __init__(
         self, kernel: ColumnKernel, channel: Channel, row: Index, column: Index, run: Run
@@ -149,21 +152,15 @@ class Line:
         """A patch; it is gathered if it is not there. One of padding only is a constant."""
         if number in self.patches:
             return self.patches[number]
-        gathers = self.kernel.gathers
-        if isinstance(self.column, int) and self.plan.is_padding(self.run, number):
+        b, plan, axis, gathers = self.b, self.plan, self.grid.columns, self.kernel.gathers
+        if plan.is_padding(self.run, number):
             patch = self.kernel.splat(self.kernel.layer.zero_point, mve.I8X16)
         else:
-            rows = side_of(self.b, self.grid.rows, self.row, self.grid.rows.kernel)
-            columns = self.columns(number)
+            rows = side_of(b, self.grid.rows, self.row, self.grid.rows.kernel)
+            side = plan.side(self.run, number)
+            behind = number * plan.width + side.first - axis.before
+            columns = side, b.add(b.mul(self.column, axis.stride), behind)
             patch = gathers.gather(self.channel.read, rows, columns)
-            patch = gathers.padded(patch, self.plan.pads(rows[0], columns[0]))
+            patch = gathers.padded(patch, plan.pads(rows[0], side))
         self.patches[number] = patch
         return patch
-
-    def columns(self, number: int) -> tuple[Side, Index]:
-        """The columns of a patch, and the first one that is gathered."""
-        b, axis, plan = self.b, self.grid.columns, self.plan
-        known = isinstance(self.column, int)
-        side = plan.side(self.run, number) if known else Side.of(axis, None, plan.width)
-        behind = number * plan.width + side.first - axis.before
-        return side, b.add(b.mul(self.column, axis.stride), behind)
