@@ -62,9 +62,9 @@ CONSTANT = 2
 EIGHT_CHANNELS = 8
 """The channels that another kernel has in lanes."""
 EIGHT_TAP = 5
-"""Instructions of a tap of eight channels in lanes, at least."""
-EIGHT_OUTPUT = 30
-"""Instructions of an output of eight channels in lanes besides, at least."""
+"""Instructions of a tap of eight channels in lanes, about, with additions of groups."""
+EIGHT_OUTPUT = 50
+"""Instructions of an output of eight channels in lanes besides, about."""
 
 Weights = tuple[int, int]
 """A phase, and the number of a patch among those of an output with that phase."""
