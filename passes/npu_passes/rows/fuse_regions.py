@@ -43,7 +43,7 @@ change are left alone (see there). Ops of other dialects that say how they compu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
@@ -75,13 +75,16 @@ from npu_passes.rows.chain_sizes import apart, discard
 from npu_passes.rows.left_to_tiles import are_left
 from npu_passes.rows.other_dialects import as_layers, take_out
 from npu_passes.rows.region_reader import RegionReader, arrives
-from npu_passes.rows.split_strides import candidates, split, split_strides
+from npu_passes.rows.split_strides import SplitConv, candidates, split, split_strides
 from npu_passes.support.refuse import Refusal, RefusingPass, refuse
 from npu_plans.modules.footprints import Storage
 from npu_plans.rows.border import Left, fitting_regions
+from npu_plans.rows.growing import FunctionRows
+from npu_plans.rows.leaving import leaving_cycles
 from npu_plans.rows.regions import (
     Choice,
     RowRegion,
+    alone,
     most_layers,
     needed_regions,
     smallest_regions,
@@ -183,38 +186,70 @@ class FuseRegionsPass(RefusingPass):
         return reader, choice or smallest_regions(rows, self.max_slowdown)
 
 
+@dataclass(frozen=True)
+class Found:
+    """The regions of a function, and about what leaves the chip with them."""
+
+    reader: RegionReader
+    rows: FunctionRows
+    choice: Choice
+    left: Left
+
+    def cycles(self, sram: int) -> float | None:
+        """How long maps that leave, and rows in rings, take; None if that is not known."""
+        rates = self.reader.rates
+        return None if rates is None else leaving_cycles(self.rows, self.choice, sram, rates)
+
+
 def fitting(
     function: func.FuncOp, spaces: Spaces, storage: Storage, sram: int, rates: Rates | None
 ) -> tuple[RegionReader, Choice] | None:
     """The regions with which a function fits into `sram` bytes, or nearly does.
 
     If it does not, 1x1 convolutions with a stride are split, all of them or some, and stay so where
-    this helps. None if the order of the function's layers must not change.
+    this helps. There are none if what leaves without them takes no longer, with no layer split.
+    None if the order of the function's layers must not change.
     """
 
-    def search() -> tuple[RegionReader, Choice, Left] | None:
+    def search() -> Found | None:
         program = read_layers(function, spaces)
         if program is None:
             return None
         reader = RegionReader(program, storage, sram, rates)
-        return reader, *fitting_regions(reader.function(overlays=False), sram)
+        rows = reader.function(overlays=False)
+        return Found(reader, rows, *fitting_regions(rows, sram))
 
     found = search()
-    if found is None or not any(found[2][:2]):
-        return None if found is None else found[:2]
-    parts = split_strides(function.body.block)
-    if parts and (other := search()) is not None and other[2].cost < found[2].cost:
-        return other[:2]
+    if found is None or not any(found.left[:2]):
+        return None if found is None else (found.reader, found.choice)
+    without = replace(found, choice=Choice(tuple(alone(found.rows)))).cycles(sram)
+    found, parts = with_splits(function, found, search)
+    within = found.cycles(sram) if found.choice.regions else None
+    if without is None or within is None or within < without:
+        return found.reader, found.choice
     for each in parts:
         each.join()
+    return found.reader, Choice(())
+
+
+def with_splits(
+    function: func.FuncOp, found: Found, search: Callable[[], Found | None]
+) -> tuple[Found, list[SplitConv]]:
+    """The regions if 1x1 convolutions with a stride are split where this helps, and these."""
+    parts = split_strides(function.body.block)
+    if parts and (other := search()) is not None and other.left.cost < found.left.cost:
+        return other, parts
+    for each in parts:
+        each.join()
+    kept: list[SplitConv] = []
     for conv in list(candidates(function.body.block)) if len(parts) > 1 else ():
         part = split(conv)
-        if (other := search()) is not None and other[2].cost < found[2].cost:
+        if (other := search()) is not None and other.left.cost < found.left.cost:
             found = other
+            kept.append(part)
         else:
             part.join()
-    found = search()
-    return None if found is None else found[:2]
+    return search() or found, kept
 
 
 def refuse_stream(streamed: BlockArgument) -> NoReturn:

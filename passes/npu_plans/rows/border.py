@@ -215,18 +215,18 @@ def homes_of(graph: LayerGraph, choice: Choice) -> list[tuple[int, Span | None]]
 def local_buffers(function: FunctionRows, choice: Choice) -> Iterator[Buffer]:
     """The rings and parameters of regions, and the parameters of the other steps."""
     for at, part in enumerate(choice.parts):
-        sizes = [function.steps[part.first].partial]
-        if part.schedule is not None:
-            layers = [
-                layer
-                for step in function.steps[part.first : part.last + 1]
-                for layer in step.layers
-            ]
-            if part.source is not None and part.source in function.fetched:
-                layers.insert(0, function.fetched[part.source])
-            rings = part.schedule.rings
-            sizes = [*part.lines.values(), part.buffers, *(layer.weights for layer in layers)]
-            sizes += [rings.get(layer.map, 0) * layer.row_bytes for layer in layers]
-        for size in sizes:
+        for size in local_sizes(function, part):
             if size:
                 yield Buffer(f"part {at}", size, 1, at, at)
+
+
+def local_sizes(function: FunctionRows, part: RowRegion) -> list[int]:
+    """The bytes of the rings and parameters of a region, or of the parameters of another step."""
+    if part.schedule is None:
+        return [function.steps[part.first].partial]
+    layers = function.layers(part.first, part.last)
+    if part.source is not None and part.source in function.fetched:
+        layers.insert(0, function.fetched[part.source])
+    rings = part.schedule.rings
+    sizes = [*part.lines.values(), part.buffers, *(layer.weights for layer in layers)]
+    return [*sizes, *(rings.get(layer.map, 0) * layer.row_bytes for layer in layers)]

@@ -61,6 +61,10 @@ class FunctionRows:
     top_rows: bool = False
     away: Mapping[int, int] = field(default_factory=dict[int, int])
 
+    def layers(self, first: int, last: int) -> list[RowLayer]:
+        """The layers of steps `first` to `last`."""
+        return [layer for step in self.steps[first : last + 1] for layer in step.layers]
+
     def moved(self, first: int, last: int) -> int:
         """The bytes of maps off chip that steps `first` to `last` move, each map once a way."""
         own = {layer.map for step in self.steps[first : last + 1] for layer in step.layers}

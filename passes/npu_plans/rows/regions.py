@@ -253,7 +253,17 @@ def regions_of(growing: Growing, limit: float, known: Known | None) -> Iterator[
 def added_work(layers: Sequence[RowLayer], found: Schedule) -> int:
     """About how many instructions a region adds: calls for rows, and moves of rows in rings."""
     calls = sum(layer.rows for layer in layers) * CALL
-    moved = sum(
+    return calls + moved_rows(layers, found) // WORD * MOVE
+
+
+def moved_in_rings(function: FunctionRows, region: RowRegion) -> int:
+    """The bytes of the rows that a region moves in its rings."""
+    assert region.schedule is not None
+    return moved_rows(function.layers(region.first, region.last), region.schedule)
+
+
+def moved_rows(layers: Sequence[RowLayer], found: Schedule) -> int:
+    """The bytes of rows that layers move in rings."""
+    return sum(
         layer.rows * layer.row_bytes * max(0, found.rings[layer.map] - 1) for layer in layers[:-1]
     )
-    return calls + moved // WORD * MOVE
