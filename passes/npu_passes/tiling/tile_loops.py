@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -85,7 +85,7 @@ from npu_passes.tiling.predicted import described
 from npu_passes.tiling.shared_tiles import with_shared_tiles
 from npu_passes.tiling.staged import StagedOp
 from npu_passes.tiling.staging import Staging, choose, least_bytes, off_chip_operands
-from npu_plans.spills.room import arranged, placed, room
+from npu_plans.spills.room import arranged, gaps, placed, room
 from npu_plans.tiles.tile_search import SearchOptions
 
 BY_ADDRESS = frozenset({"dma", "dram", "func", "llvm", "memref", "scf"})
@@ -213,7 +213,8 @@ def stage_function(
     `jobs`: ops that are searched at the same time.
 
     Tiles that take all that is free at their op may leave no plan of the whole function. Then a
-    plan with the smallest tiles decides the offsets of all buffers, and tiles fill its gaps.
+    plan with the smallest tiles decides the offsets of all buffers, and tiles fill its gaps. Where
+    a plan decides offsets, what only moves data has the largest gap, not all that is free.
 
     Raises: PassFailedException, attached to the op, if there is no machine with DMA, or if a layer
     does not fit.
@@ -242,12 +243,22 @@ def stage_function(
     if (plan := placed(occupancy, taken, *memory)) is not None:
         if plan.arena <= LOOSE * machine.planned_bytes:
             return StagedFunction(staged)
-        return StagedFunction(staged, lived.buffers, plan.offsets[: len(lived.buffers)])
+        offsets = plan.offsets[: len(lived.buffers)]
+        between = gaps(occupancy, offsets, least, *memory)
+        moves = [points[each.op] for each in staged if each.staging is None]
+        if all(between[point] >= least[point] for point in moves):
+            within = tuple(within_gap(each, between[points[each.op]]) for each in staged)
+            return StagedFunction(within, lived.buffers, offsets)
     arrangement = arranged(occupancy, least, *memory)
     if arrangement is None:
         return StagedFunction(staged)
     free, offsets = arrangement
     return StagedFunction(choice.fused(tuple(map(one, ops))), lived.buffers, offsets)
+
+
+def within_gap(staged: StagedOp, gap: int) -> StagedOp:
+    """An op with decided offsets around it: one that only moves data has no more than this gap."""
+    return staged if staged.staging is not None else replace(staged, free=min(staged.free, gap))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ free for certain. If these are not enough, a plan of the whole function gives th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from npu_plans.arena.fillings import Occupancy, in_use
 from npu_plans.arena.greedy import solve
@@ -29,8 +29,8 @@ def room(
     free = {point: capacity - occupied(lived, point, alignment) for point in least}
     if any(free[point] < need for point, need in least.items()):
         found = arranged(lived, least, capacity, alignment)
-        gaps = {} if found is None else found[0]
-        return {point: max(size, gaps.get(point, 0)) for point, size in free.items()}
+        between = {} if found is None else found[0]
+        return {point: max(size, between.get(point, 0)) for point, size in free.items()}
     return free
 
 
@@ -55,8 +55,18 @@ def arranged(
     if plan.arena > capacity:
         return None
     offsets = plan.offsets[: len(lived.buffers)]
-    gaps = {point: largest_gap(lived, offsets, point, capacity, alignment) for point in least}
-    return gaps, offsets
+    return gaps(lived, offsets, least, capacity, alignment), offsets
+
+
+def gaps(
+    lived: Occupancy,
+    offsets: tuple[int, ...],
+    points: Iterable[int],
+    capacity: int,
+    alignment: int,
+) -> dict[int, int]:
+    """For each of some points, the most contiguous bytes between the buffers at these offsets."""
+    return {point: largest_gap(lived, offsets, point, capacity, alignment) for point in points}
 
 
 def occupied(lived: Occupancy, point: int, alignment: int) -> int:
