@@ -2,9 +2,12 @@
 
 A map can leave the chip if it is an `sram.alloc` without an offset that only layers and copies use,
 through views or not. Its uses must not all be in one loop, as those of the row windows of
-`npu.rows` are. Its cost is the bytes that layers move if it is off chip: all of its bytes for each
-layer that writes it and for each that reads it. A layer that uses a slice moves the slice only, and
-a layer in a loop moves its rows in each step.
+`npu.rows` are. No view of it may be without elements, as a window is that lies in the padding: no
+transfer moves that.
+
+Its cost is the bytes that layers move if it is off chip: all of its bytes for each layer that
+writes it and for each that reads it. A layer that uses a slice moves the slice only, and a layer in
+a loop moves its rows in each step.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from xdsl.ir import Operation, OpResult, SSAValue, Use
 from npu_dialect.attributes import RUNS
 from npu_dialect.computing import accumulates, is_computed_on_buffers, parameters_of
 from npu_dialect.npu.attributes import DramSpace, SramSpace
-from npu_dialect.npu.maps import bytes_of, map_type
+from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import in_space
@@ -186,6 +189,8 @@ def is_movable(value: SSAValue) -> bool:
     if home is None or not all(is_moved(use.operation) and not learned(use) for use in uses):
         return False
     if not all(in_space(view, SramSpace()) for view in views_of(value)):
+        return False
+    if any(0 in shape_of(view) for view in views_of(value)):
         return False
     places = {home.find_ancestor_op_in_block(use.operation) for use in uses}
     return len(places) > 1 or any(use.operation in places for use in uses)

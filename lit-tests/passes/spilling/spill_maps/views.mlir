@@ -53,5 +53,20 @@ func.func @unknown(%x: memref<1x4x16x16xi8, #npu.dram> {dram.input}, %y: memref<
   npu.add ins(%b, %c : memref<1x4x16x16xi8, #npu.sram>, memref<1x4x16x16xi8, #npu.sram>) outs(%b : memref<1x4x16x16xi8, #npu.sram>)
   npu.relu ins(%b : memref<1x4x16x16xi8, #npu.sram>) outs(%y : memref<1x4x16x16xi8, #npu.dram>)
   func.return
+}// So does one of which a layer reads a window without rows, all of which is padding: no transfer moves that.
+// CHECK-LABEL: func.func @padding
+// CHECK-NEXT: %a = sram.alloc
+// CHECK-NEXT: %b = dram.alloc
+func.func @padding(%x: memref<1x4x16x16xi8, #npu.dram> {dram.input}, %w: memref<1x4x1x1xi8, #npu.sram>, %y: memref<1x4x16x16xi8, #npu.dram> {dram.output}) {
+  %a = sram.alloc : memref<1x4x16x16xi8, #npu.sram>
+  %b = sram.alloc : memref<1x4x16x16xi8, #npu.sram>
+  npu.relu ins(%x : memref<1x4x16x16xi8, #npu.dram>) outs(%a : memref<1x4x16x16xi8, #npu.sram>)
+  npu.relu ins(%a : memref<1x4x16x16xi8, #npu.sram>) outs(%b : memref<1x4x16x16xi8, #npu.sram>)
+  %none = memref.subview %a[0, 0, 0, 0] [1, 4, 0, 16] [1, 1, 1, 1] : memref<1x4x16x16xi8, #npu.sram> to memref<1x4x0x16xi8, strided<[1024, 256, 16, 1]>, #npu.sram>
+  %row = memref.subview %b[0, 0, 0, 0] [1, 1, 1, 16] [1, 1, 1, 1] : memref<1x4x16x16xi8, #npu.sram> to memref<1x1x1x16xi8, strided<[1024, 256, 16, 1]>, #npu.sram>
+  npu.conv2d ins(%none, %w : memref<1x4x0x16xi8, strided<[1024, 256, 16, 1]>, #npu.sram>, memref<1x4x1x1xi8, #npu.sram>) outs(%row : memref<1x1x1x16xi8, strided<[1024, 256, 16, 1]>, #npu.sram>) strides [1, 1] pads [1, 0, 0, 0]
+  npu.add ins(%a, %b : memref<1x4x16x16xi8, #npu.sram>, memref<1x4x16x16xi8, #npu.sram>) outs(%b : memref<1x4x16x16xi8, #npu.sram>)
+  npu.relu ins(%b : memref<1x4x16x16xi8, #npu.sram>) outs(%y : memref<1x4x16x16xi8, #npu.dram>)
+  func.return
 }
 }
