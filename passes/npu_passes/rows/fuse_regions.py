@@ -31,7 +31,8 @@ windows overlap becomes convolution and pool again, because the rows between the
 buffer for the overlap. Readers of a map that pad it must pad with one value.
 
 On a machine with DMA, `needed` takes the regions with which the function fits, or exceeds the SRAM
-by the fewest bytes (`npu_plans/rows/border.py`). All parameters of a region are on chip. The rows
+by the fewest bytes (`npu_plans/rows/border.py`), or none if what leaves the chip without regions
+takes no longer (`npu_plans/rows/leaving.py`). All parameters of a region are on chip. The rows
 of an input off chip are fetched into a ring. If several maps of one size are read behind a region,
 it concatenates them, and slices of the result are read. A 1x1 convolution with a stride may be
 split before, so that a region can compute the pixels that it reads (`split_strides.py`).

@@ -20,14 +20,14 @@ from typing import TypeAlias
 from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 
-from npu_dialect.attributes import RUNS
-from npu_dialect.computing import accumulates, is_computed_on_buffers, parameters_of
+from npu_dialect.computing import is_computed_on_buffers, parameters_of
 from npu_dialect.npu.attributes import DramSpace, SramSpace
-from npu_dialect.npu.maps import bytes_of, map_type, shape_of
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import Lifetimes, lifetimes_of
 from npu_passes.analysis.on_chip import in_space
 from npu_passes.analysis.views import uses_of, views_of
+from npu_passes.spilling.traffic import lasting_traffic
 from npu_plans.arena.fillings import in_use
 from npu_plans.arena.problem import Buffer, Overlay
 from npu_plans.spills.problem import OpMemory, Shared, SpillProblem, TileNeed
@@ -106,7 +106,7 @@ class Reader:
         )
         movable = set(self.roots.values()) if spills else set[int]()
         costs = tuple(
-            traffic(buffer.value) if index in movable else None
+            lasting_traffic(buffer.value) if index in movable else None
             for index, buffer in enumerate(self.lifetimes.buffers)
         )
         steps = tuple(self.steps(needs, self.roots if spills else {}))
@@ -198,34 +198,4 @@ def is_movable(value: SSAValue) -> bool:
 
 def learned(use: Use) -> bool:
     """Whether a layer uses a value as one of its parameters."""
-    return use_value(use) in parameters_of(use.operation)
-
-
-def use_value(use: Use) -> SSAValue:
-    """The value that is used."""
-    return use.operation.operands[use.index]
-
-
-def traffic(value: SSAValue) -> int:
-    """Bytes that layers move to and from a buffer that is off chip, in one inference."""
-    moved: dict[tuple[Operation, SSAValue, bool], None] = {}
-    for use in uses_of(value):
-        moved[use.operation, use_value(use), writes(use)] = None
-    return sum(
-        moved_bytes(op, each, value) * (1 + (written and accumulates(op)))
-        for op, each, written in moved
-    )
-
-
-def moved_bytes(op: Operation, used: SSAValue, buffer: SSAValue) -> int:
-    """Bytes that an op moves of a buffer, of which it uses a view, in one inference."""
-    count = RUNS.get(op)
-    if count is not None:
-        return count * bytes_of(map_type(used))
-    in_loop = op.parent is not buffer.owner.parent
-    return bytes_of(map_type(buffer if in_loop else used))
-
-
-def writes(use: Use) -> bool:
-    """Whether a use is the destination, the last operand, of a layer or copy."""
-    return use.index == len(use.operation.operands) - 1
+    return use.operation.operands[use.index] in parameters_of(use.operation)

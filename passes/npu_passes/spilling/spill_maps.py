@@ -10,10 +10,10 @@ becomes
     npu.conv2d ins(%x, %w : ...) outs(%a : memref<1x64x56x56xf32, #npu.dram>) ...
 
 in a function with `attributes {npu.spilled_bytes = 1605632 : i64}`: the bytes that layers move to
-and from spilled maps in one inference. The choice is the one that moves the fewest bytes, among
-those with which, at every op, the live maps on chip and the op's tile buffers fit
-(`npu_plans/spills`). A concatenation in place is one buffer, which stays or leaves as a whole. Off
-the chip maps have no gaps (`off_chip_types.py`).
+and from spilled maps in one inference. The choice is the one with the fewest bytes, less what later
+passes save (`traffic.py`), among those with which, at every op, the live maps on chip and the op's
+tile buffers fit (`npu_plans/spills`). A concatenation in place is one buffer, which stays or leaves
+as a whole. Off the chip maps have no gaps (`off_chip_types.py`).
 
 With `by=plan` the plan of `npu-plan-modules` decides instead (paper 001): maps leave if their layer
 does not forward them (`npu.forward = false`) or lies outside of modules. A buffer with several
@@ -43,8 +43,9 @@ from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.views import uses_of
 from npu_passes.placing.assign_sram_offsets import name_of
 from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
-from npu_passes.spilling.reader import Reader, Reading, writes
+from npu_passes.spilling.reader import Reader, Reading
 from npu_passes.spilling.tile_bytes import least_bytes, mixed, needs_of, roomy_bytes
+from npu_passes.spilling.traffic import traffic, writes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import DoesNotFit, Refusal, RefusingPass
 from npu_plans.arena.problem import PlanError
@@ -145,10 +146,11 @@ def plan_spills(
     ):
         least = reader.read(smallest, machine.alignment)
         spilled = checked(least, machine, forced, by)
+    allocs = tuple(reading.alloc(index) for index in sorted(spilled))
     return Spills(
         function,
-        tuple(reading.alloc(index) for index in sorted(spilled)),
-        reading.problem.cost(spilled),
+        allocs,
+        sum(traffic(alloc.buffer) for alloc in allocs),
         tuple(name for index in movable for name in values(reading.alloc(index))),
     )
 

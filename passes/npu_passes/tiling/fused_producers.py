@@ -66,7 +66,12 @@ def producers_among(ops: Sequence[Operation]) -> tuple[Producer, ...]:
 
 def is_elementwise(op: Operation) -> bool:
     """Whether an op computes each element of a map off the chip from the same one of another."""
-    if len(op.operands) != 2 or not keeps_type(op) or off_chip_operands(op) != set(op.operands):
+    return off_chip_operands(op) == set(op.operands) and keeps_elements(op)
+
+
+def keeps_elements(op: Operation) -> bool:
+    """Whether an op computes each element of a map from the same one of another map or itself."""
+    if len(op.operands) != 2 or not keeps_type(op):
         return False
     if isinstance(op, LayerOp):
         return computes_elements(op)

@@ -33,7 +33,7 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions
 from npu_passes.analysis.views import is_view, uses_of
 from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
-from npu_passes.spilling.reader import writes
+from npu_passes.spilling.traffic import writes
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 
