@@ -40,12 +40,12 @@ def lasting_traffic(value: SSAValue) -> int:
 
 
 def accesses_of_part(view: SSAValue) -> list[Access]:
-    """How layers of one block use a part of a buffer; none if fewer than two do, or others, too."""
+    """How layers of one block use a part of a buffer; none if others use it, too."""
     users = {use.operation for use in view.uses}
     block = view.owner.parent if isinstance(view.owner, memref.SubviewOp) else None
-    if block is None or len(users) < 2:
-        return []
-    if not all(user.parent is block and is_computed_on_buffers(user) for user in users):
+    if block is None or not all(
+        user.parent is block and is_computed_on_buffers(user) for user in users
+    ):
         return []
     ordered = (op for op in block.ops if op in users)
     return [each for op in ordered for each in accesses(op) if each.value is view]

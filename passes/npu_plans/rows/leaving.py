@@ -61,7 +61,9 @@ class Leaving:
     def bytes(self, sram: int) -> int | None:
         """The fewest bytes that move if the rest fits into `sram` bytes; None if it does not."""
         problem = self.problem(sram)
-        chosen = cheapest(problem, sram, frozenset())
+        chosen: frozenset[int] | None = frozenset()
+        if problem.worst(frozenset())[0] > sram:
+            chosen = cheapest(problem, sram, frozenset()) if problem.movable else None
         if chosen is None:
             return None
         results = sum(

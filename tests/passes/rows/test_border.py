@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -12,9 +14,11 @@ from xdsl.ir import BlockArgument
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.chains import Case, Network, outputs
+from helpers.networks.machines import KB, machine_file
+from helpers.networks.zoo import build
 from helpers.pipeline import context, run_passes
 from helpers.regions import regions, same_size
-from npu_dialect.attributes import ARENA, OVERLAP_ROWS, ROW_BUFFER, TARGET
+from npu_dialect.attributes import ARENA, LAYER, OVERLAP_ROWS, ROW_BUFFER, TARGET
 from npu_dialect.machine import Machine
 from npu_dialect.npu import AddOp, Conv2dOp, ReluOp
 from npu_dialect.npu.layers import ConcatOp
@@ -23,6 +27,7 @@ from npu_dialect.npu.rows import RowsOp
 from npu_dialect.target import TargetAttr
 from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import read_layers
+from npu_tools.importers.onnx import import_model
 
 PASSES = (
     "npu-order-layers{when=needed},npu-fuse-regions{when=needed}",
@@ -147,3 +152,17 @@ def test_pixels_and_the_branch_beside_them_are_joined() -> None:
     module = residual()
     found = agrees_after_all_passes(module, 20_000)
     assert any(isinstance(op, ConcatOp) for rows in found for op in rows.layers)
+
+
+@pytest.mark.parametrize(("kilobytes", "needed"), [(32, False), (68, True)])
+def test_cells_need_no_regions(kilobytes: int, needed: bool, tmp_path: Path) -> None:
+    """Parts of concatenations leave the chip once, whatever runs meanwhile. Rows in rings move."""
+    model = build("nasnet_a", size=(16, 16))
+    module = import_model(model.SerializeToString(), name="net", base_dir=None)
+    TARGET.set(module, TargetAttr.of(Machine.load(machine_file(tmp_path, kilobytes * KB))))
+    front = "npu-plan-as{type=i8},npu-fold-batch-norm,npu-fuse-conv-relu-pool"
+    order = "npu-order-layers{when=needed},npu-fuse-regions{when=needed}"
+    done = run_passes(context(), module, f"{front},{order}")
+    assert any(isinstance(op, RowsOp) for op in done.walk()) is needed
+    splits = [op for op in done.walk() if "_pixels" in (LAYER.get(op) or "")]
+    assert needed or not splits
