@@ -3,7 +3,7 @@
 `npu_plans/rows/border.py` chooses regions by what exceeds the memory while each part runs. So a map
 that is off the chip for many parts counts for each of them. Here the integer program of
 `npu-spill-maps` (`npu_plans/spills`) chooses the maps that leave. Each costs what layers then move,
-less what passes behind it save:
+less what passes behind it save if there is room:
 
 * A part of a concatenation is stored once. It stays on chip for the layers that read it before
   (`npu-keep-maps`, `npu-keep-parts`).

@@ -117,7 +117,7 @@ def test_a_change_in_place_moves_nothing() -> None:
     ]
     function = function_of(layers, over={2: 1})
     assert Leaving(function, without_regions(function)).cost(2) == 80 + 80
-    plain = function_of(layers[:1] + [layer(2, 80, MapRead(1, ONE)), layers[2]], over={2: 1})
+    plain = function_of([*layers[:1], layer(2, 80, MapRead(1, ONE)), layers[2]], over={2: 1})
     assert Leaving(plain, without_regions(plain)).cost(2) == 80 + 80 + 80 + 80
 
 
