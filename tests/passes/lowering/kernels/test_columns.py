@@ -106,10 +106,11 @@ IN_C = {
 @pytest.mark.parametrize(
     "name",
     [
-        "five taps",
-        "unsigned",
         "kernel above map",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("seven taps", "one channel")),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("five taps", "seven taps", "unsigned", "one channel")
+        ),
     ],
 )
 def test_host(name: str) -> None:
@@ -117,6 +118,7 @@ def test_host(name: str) -> None:
     check_host(*on_buffers(IN_C[name]))
 
 
+@pytest.mark.slow
 def test_maps_in_planes(tmp_path: Path) -> None:
     """On the host, and on the emulated Cortex-M55."""
     modules = on_buffers(IN_C["two images"], planar=True)
@@ -186,7 +188,7 @@ def in_slices(kernel: int) -> ModuleOp:
     return parse(context(), "\n".join(lines))
 
 
-@pytest.mark.parametrize("kernel", [5, 7])
+@pytest.mark.parametrize("kernel", [pytest.param(5, marks=pytest.mark.slow), 7])
 def test_slices(kernel: int) -> None:
     """In slices of larger maps pixels have gaps."""
     module = in_slices(kernel)
