@@ -17,11 +17,7 @@ from npu_dialect.npu.maps import bytes_of, map_type, shape_of
 from npu_passes.spilling.reader import Needs
 from npu_passes.tiling.alike import Remembered, shape_of_layer
 from npu_passes.tiling.staging import least_bytes
-
-SHARE = 16
-"""Tile buffers for a 16th of each off-chip map are counted."""
-MOST = 4
-"""The tiles of one operand take at most a 4th of the on-chip memory."""
+from npu_plans.spills.problem import MOST, SHARE
 
 
 def roomy_bytes(op: Operation, off_chip: AbstractSet[SSAValue], machine: Machine) -> int:

@@ -101,7 +101,7 @@ def waited(function: FunctionRows, part: RowRegion, *, outside: bool) -> int:
     """
     steps = function.steps[part.first : part.last + 1]
     hides = sum(step.hides for step in steps)
-    weights = sum(layer.weights for step in steps for layer in step.layers)
+    weights = sum(layer.weights for layer in function.layers(part.first, part.last))
     maps = part.moved + part.leaves + function.given(part.first, part.last)
     if part.schedule is None:
         jumps = sum(step.jumps for step in steps) if outside else 0

@@ -67,7 +67,7 @@ class FunctionRows:
 
     def moved(self, first: int, last: int) -> int:
         """The bytes of maps off chip that steps `first` to `last` move, each map once a way."""
-        own = {layer.map for step in self.steps[first : last + 1] for layer in step.layers}
+        own = {layer.map for layer in self.layers(first, last)}
         found = 0
         for map_, size in self.away.items():
             inside = [first <= user <= last for user in self.users[map_]]

@@ -30,13 +30,8 @@ from npu_plans.rows.border import homes_of, is_inner, local_sizes
 from npu_plans.rows.growing import FunctionRows
 from npu_plans.rows.regions import Choice, moved_in_rings
 from npu_plans.spills.cheapest import cheapest
-from npu_plans.spills.problem import OpMemory, SpillProblem, TileNeed
+from npu_plans.spills.problem import MOST, SHARE, OpMemory, SpillProblem, TileNeed
 from npu_plans.time.rates import Rates
-
-SHARE = 16
-"""The tiles of a map off the chip take a 16th of its bytes, as `npu-spill-maps` counts them."""
-MOST = 4
-"""They take at most a 4th of the memory."""
 
 
 def leaving_cycles(function: FunctionRows, choice: Choice, sram: int, rates: Rates) -> float | None:

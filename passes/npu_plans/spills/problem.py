@@ -18,6 +18,11 @@ from functools import cached_property
 from npu_plans.arena.greedy import solve
 from npu_plans.arena.problem import Buffer, Overlay, Problem
 
+SHARE = 16
+"""Tile buffers for a 16th of each off-chip map are counted."""
+MOST = 4
+"""The tiles of one operand take at most a 4th of the on-chip memory."""
+
 
 class Misfit(Exception):
     """An op (at program point `point`) needs more memory than there is, whichever maps are spilled.
