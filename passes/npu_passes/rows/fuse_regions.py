@@ -241,7 +241,9 @@ def with_splits(
 ) -> tuple[Found, list[SplitConv]]:
     """The regions if 1x1 convolutions with a stride are split where this helps, and these."""
     parts = split_strides(function.body.block)
-    if parts and (other := search()) is not None and other.left.cost < found.left.cost:
+    if not parts:
+        return found, []
+    if (other := search()) is not None and other.left.cost < found.left.cost:
         return other, parts
     for each in parts:
         each.join()
