@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp, f32, i32
+from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i8, i32
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.transforms.common_subexpression_elimination import cse
@@ -165,10 +165,33 @@ def test_no_store_to_a_constant() -> None:
         run_function(parse(text), "f", [])
 
 
+@pytest.mark.parametrize("loops", [False, True])
+def test_an_opaque_buffer_is_the_same(*, loops: bool) -> None:
+    """Also in a loop, which the interpreter translates."""
+    body = """
+      %near = dsp.opaque %x : memref<4xi32>
+      %a = memref.load %near[%i] : memref<4xi32>
+      memref.store %a, %y[%i] : memref<4xi32>"""
+    loop = f"scf.for %i = %zero to %count step %one {{{body}\n}}"
+    text = f"""
+    func.func @f(%x: memref<4xi32> {{sram.input}}, %y: memref<4xi32> {{sram.output}}) {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %count = arith.constant 4 : index
+      {loop if loops else body.replace("%i", "%one")}
+      func.return
+    }}"""
+    x = np.arange(1, 5, dtype=np.int32)
+    (y,) = run_function(parse(text), None, [x])
+    np.testing.assert_array_equal(y if loops else y[1], x if loops else 2)
+
+
 def test_constructors_are_what_the_text_says() -> None:
     a, b, acc, x = (create_ssa_value(kind) for kind in (i32, i32, i32, f32))
     for value, name in zip((a, b, acc, x), ("a", "b", "acc", "x"), strict=True):
         value.name_hint = name
+    m = create_ssa_value(MemRefType(i8, [4]))
+    m.name_hint = "m"
     made: dict[Operation, str] = {
         dsp.Sxtb16Op(a, 8): "%0 = dsp.sxtb16 %a rotate 8 : i32",
         dsp.Uxtb16Op(a): "%0 = dsp.uxtb16 %a rotate 0 : i32",
@@ -182,6 +205,7 @@ def test_constructors_are_what_the_text_says() -> None:
         dsp.SsatOp(a, 16): "%0 = dsp.ssat %a to 16 : i32",
         dsp.UsatOp(a): "%0 = dsp.usat %a to 8 : i32",
         dsp.KeepOrderOp(): "dsp.keep_order",
+        dsp.OpaqueOp(m): "%0 = dsp.opaque %m : memref<4xi8>",
     }
     for op, text in made.items():
         op.verify()

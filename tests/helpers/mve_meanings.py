@@ -238,3 +238,18 @@ def splat(kind: str) -> Callable[[Case], Array]:
         return np.repeat(x.astype(KINDS[kind])[:, None], LANES[kind], axis=1)
 
     return compute
+
+
+def moved(by: int) -> Callable[[Case], Array]:
+    """In each word of the second vector, bytes moved up; others are those of the first one."""
+
+    def found(case: Case) -> Array:
+        words = [rows(case.arrays[each], 16).reshape(-1, 4) for each in (0, 1)]
+        result = words[0].copy()
+        for row, word in enumerate(words[1]):
+            for byte in range(4):
+                if 0 <= byte + by < 4:
+                    result[row, byte + by] = word[byte]
+        return result.reshape(-1, 16)
+
+    return found

@@ -29,6 +29,7 @@ from helpers.mve_meanings import (
     gathered_bytes,
     lanewise,
     loaded,
+    moved,
     moved_up,
     narrowed,
     products,
@@ -173,6 +174,7 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
     ),
     ("i16", "mve.push_bytes %v3, %v4 : VECTOR", pushed),
     ("i8", "mve.push_three %v0, %n : VECTOR", pushed_three),
+    *(("i8", f"mve.shift_in %v0, %v1 by {by} : VECTOR", moved(by)) for by in (-3, -2, -1, 1, 2, 3)),
     (
         "i8",
         "mve.as_bytes %v3 : vector<8xi16> -> VECTOR",

@@ -205,3 +205,19 @@ func.func @copies(%m: memref<96xi8>, %n: memref<96xi16>, %d: memref<8xf64>, %a: 
   func.return
 }
 // CHECK: expected at least 16 elements, got memref<15xi8>
+
+// -----
+
+func.func @opaque(%i: index) {
+  %j = "dsp.opaque"(%i) : (index) -> index
+  func.return
+}
+// CHECK: index should be of base attribute memref
+
+// -----
+
+func.func @opaque(%m: memref<96xi8>) {
+  %n = "dsp.opaque"(%m) : (memref<96xi8>) -> memref<95xi8>
+  func.return
+}
+// CHECK: memref<96xi8>

@@ -41,6 +41,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: dsp.keep_order
   // GENERIC: "dsp.keep_order"() : () -> ()
   dsp.keep_order
+  // CHECK-NEXT: %near = dsp.opaque %u : memref<?xui8, strided<[1], offset: ?>>
+  // GENERIC: %near = "dsp.opaque"(%u) : (memref<?xui8, strided<[1], offset: ?>>) -> memref<?xui8, strided<[1], offset: ?>>
+  %near = dsp.opaque %u : memref<?xui8, strided<[1], offset: ?>>
   // CHECK-NEXT: %p = dsp.pack %d, %t halves bt : i32
   %p = dsp.pack %d, %t halves bt : i32
   // CHECK-NEXT: %q = dsp.round %f : f32 -> i32

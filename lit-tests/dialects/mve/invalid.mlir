@@ -360,6 +360,22 @@ func.func @f(%v: vector<4xf32>, %s: f32) {
 
 // -----
 
+func.func @f(%v: vector<16xi8>) {
+  %r = mve.shift_in %v, %v by 4 : vector<16xi8>
+  func.return
+}
+// CHECK: expected bytes to move by 1 to 3, got 4
+
+// -----
+
+func.func @f(%v: vector<16xi8>) {
+  %r = mve.shift_in %v, %v by 0 : vector<16xi8>
+  func.return
+}
+// CHECK: expected bytes to move by 1 to 3, got 0
+
+// -----
+
 func.func @f(%v: vector<8xi16>, %n: i32) {
   %r = "mve.push_three"(%v, %n) : (vector<8xi16>, i32) -> vector<8xi16>
   func.return

@@ -31,6 +31,7 @@ from npu_dialect.dsp import (
     LoadFloatsOp,
     LoadPairOp,
     LoadWordOp,
+    OpaqueOp,
     StoreFloatsOp,
     StoreWordOp,
     WordsOp,
@@ -292,7 +293,9 @@ class NestReader:
                 if len(firsts) == len(source.strides):
                     steps = list(zip(firsts, source.strides, strict=True))
                     starts = summed(source.starts, steps)
-            case memref.CastOp() | memref.CollapseShapeOp() | memref.ExpandShapeOp() | SpanOp():
+            case memref.CastOp() | memref.CollapseShapeOp() | memref.ExpandShapeOp():
+                starts = source.starts
+            case SpanOp() | OpaqueOp():
                 starts = source.starts
             case memref.ReinterpretCastOp():
                 (offset,) = op.static_offsets.get_values()  # known, even if the type forgets it

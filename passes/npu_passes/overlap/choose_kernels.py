@@ -77,6 +77,7 @@ from npu_passes.lowering.kernels.working_memory import (
     has_columns,
     has_sixteen,
     has_windows,
+    patches_beat_windows,
     working_memory,
 )
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass, options_of
@@ -259,7 +260,8 @@ def over_input(
 
     Copies of channels must take no more bytes than the layer does without.
     """
-    if can_overwrite(op, options_of(op, options)):
+    slow = patches_beat_windows(op, options_of(op, options))
+    if can_overwrite(op, options_of(op, options)) and not (slow and fits_behind(op, memory_in)):
         return Choice(op, over=True)
     if memory_in is None or not can_copy_over(op, options_of(op, options)):
         return None
@@ -273,6 +275,11 @@ def behind(op: Conv2dOp) -> int:
     The kernel without a working memory reads whole pixels of the rows above.
     """
     return Grid.of(op).line * op.axes()[0].before
+
+
+def fits_behind(op: Conv2dOp, memory_in: MemoryIn | None) -> bool:
+    """Whether a working memory takes no more than what an output would have to stay behind."""
+    return memory_in is not None and memory_in(0, behind(op)) is not None
 
 
 def dies_in(op: Conv2dOp, point: int, lifetimes: Lifetimes) -> bool:

@@ -91,7 +91,7 @@ def goes_by_channel(user: Conv2dOp) -> bool:
         return False
     rows, columns = user.axes()
     depthwise = user.group_count == shape_of(user.input)[1]
-    return depthwise and WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
+    return depthwise and WindowPlan.fits(rows, columns) and WindowPlan.pays(rows, columns)
 
 
 def follows_planes(user: Conv2dOp, beside: Beside) -> bool:

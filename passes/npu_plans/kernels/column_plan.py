@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npu_dialect.windows import Axis
-from npu_plans.kernels.patch_plan import TAPS
-from npu_plans.kernels.window_plan import (
+from npu_plans.kernels.gathers import (
     BYTES,
     EIGHT,
     FIRST,
@@ -39,8 +38,9 @@ from npu_plans.kernels.window_plan import (
     STORED,
     Block,
     Side,
-    WindowPlan,
 )
+from npu_plans.kernels.patch_plan import TAPS
+from npu_plans.kernels.window_plan import WindowPlan
 
 MOST_ROWS = 7
 """The most rows of a kernel: two such columns fit into a patch. The fewest are those of patches
@@ -51,8 +51,8 @@ CHANNEL = 16
 """Instructions of a channel: its bias, its scale, pointers, and the entry of its loops."""
 ROW = 6
 """Instructions of a row of outputs for pointers and its loop."""
-SPILLED = 5
-"""Instructions of four outputs for pointers to weights, and for what gcc keeps on the stack."""
+SPILLED = 2
+"""Instructions of four outputs for what gcc keeps on the stack."""
 CUT = 8
 """Instructions that a patch takes besides if padding cuts it: constants are on the stack."""
 CUT_BY_ROW = 3

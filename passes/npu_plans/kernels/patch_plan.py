@@ -33,6 +33,10 @@ BYTE_OF_ROW = (1, 3, 0, 2)
 """The byte of a column for each row of a patch."""
 LEAST_OUTPUTS = 20
 """The fewest outputs of a channel that are worth the code in front of them."""
+CHANNEL = 80
+"""Instructions of a channel: what it needs, and its first rows."""
+EIGHT = 36
+"""Instructions of four columns of two rows: their elements, and their eight outputs."""
 FARTHEST = 1 << 16
 """The distance of bytes that are gathered or stored together is below this."""
 
@@ -73,6 +77,10 @@ class PatchPlan:
         """Elements of 16 bits of the working memory."""
         read = -(-self.columns.outputs // TWO) * TWO + TWO
         return HALVES * max(read, self.columns.before + self.columns.size)
+
+    def total(self, filters: int) -> int:
+        """The instructions of a channel with some filters, about."""
+        return CHANNEL + filters * self.pairs * EIGHT * -(-self.columns.outputs // SIDE)
 
     def new_rows(self, pair: int) -> tuple[int, int]:
         """The two rows of the map that are gathered for a pair of rows of outputs.

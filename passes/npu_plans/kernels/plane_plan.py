@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npu_dialect.windows import Axis
-from npu_plans.kernels.window_plan import (
+from npu_plans.kernels.gathers import (
     BYTES,
     EIGHT,
     FIRST,

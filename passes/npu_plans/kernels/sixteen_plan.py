@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npu_dialect.windows import Axis
-from npu_plans.kernels.window_plan import FIRST, INSTRUCTION
+from npu_plans.kernels.gathers import FIRST, INSTRUCTION
 
 SIXTEEN = 16
 """Channels in a vector."""

@@ -50,6 +50,7 @@ from npu_dialect.dsp.memory import (
     LoadFloatsOp,
     LoadPairOp,
     LoadWordOp,
+    OpaqueOp,
     StoreFloatsOp,
     StoreWordOp,
     WordsOp,
@@ -73,6 +74,7 @@ __all__ = [
     "LoadFloatsOp",
     "LoadPairOp",
     "LoadWordOp",
+    "OpaqueOp",
     "PackOp",
     "RoundOp",
     "SaturateOp",
@@ -113,6 +115,7 @@ DSP = Dialect(
         SsatOp,
         UsatOp,
         KeepOrderOp,
+        OpaqueOp,
     ],
     [HalvesAttr],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import (
     Float32Type,
@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    VarConstraint,
+    base,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -26,7 +28,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
@@ -375,6 +377,33 @@ class KeepOrderOp(IRDLOperation):
 
     def __init__(self) -> None:
         super().__init__()
+
+
+@irdl_op_definition
+class OpaqueOp(IRDLOperation):
+    """The same buffer, of whose place a C compiler knows nothing. It emits no instruction.
+
+    A C compiler that sees how far apart two places of a buffer are may keep a pointer for each of
+    them, and has no register left. From an opaque buffer, loads reach them with their own offsets.
+
+    ```mlir
+    %taps = dsp.opaque %view : memref<32xi8, strided<[1], offset: ?>>
+    ```
+    """
+
+    name = "dsp.opaque"
+
+    T: ClassVar = VarConstraint("T", base(MemRefType))
+
+    traits = traits_def(Pure())
+
+    source = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$source attr-dict `:` type($source)"
+
+    def __init__(self, source: SSAValue) -> None:
+        super().__init__(operands=[source], result_types=[source.type])
 
 
 WordsOp: TypeAlias = (

@@ -207,3 +207,8 @@ class DspFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """Do nothing, as the interpreter runs all ops in order."""
         return ()
+
+    @impl(dsp.OpaqueOp)
+    def run_opaque(self, _: Interpreter, op: dsp.OpaqueOp, args: PythonValues) -> PythonValues:
+        """The buffer."""
+        return (args[0],)

@@ -274,6 +274,19 @@ def push_three(x: Array, first: int) -> Array:
     return np.concatenate((low.view(np.int8), x[:-3]))
 
 
+def shift_in(op: mve.ShiftInOp) -> Meaning:
+    """In each word, bytes moved up, with those of another vector where none comes."""
+    by = op.bytes
+    to, source = (slice(by, None), slice(None, -by)) if by > 0 else (slice(by), slice(-by, None))
+
+    def shifted(fill: Array, x: Array) -> Array:
+        found = fill.copy().reshape(-1, 4)
+        found[:, to] = x.reshape(-1, 4)[:, source]
+        return found.ravel()
+
+    return shifted
+
+
 def as_bytes(x: Array) -> Array:
     """Halves as bytes, the low one first."""
     return x.astype("<i2").view(np.int8)
@@ -340,6 +353,8 @@ def vector_meaning(op: Operation) -> Meaning | None:
             return partial(SIDED[type(op)], 0 if op.top is None else 1)
         case mve.SplatOp():
             return splat(op)
+        case mve.ShiftInOp():
+            return shift_in(op)
         case _:
             return SIMPLE.get(type(op))
 

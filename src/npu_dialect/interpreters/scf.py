@@ -116,6 +116,8 @@ class Translation:
                 self.names[op.result] = literal(value, op.result.type)
             case dsp.KeepOrderOp():
                 pass  # all ops run in order
+            case dsp.OpaqueOp():
+                self.names[op.result] = self.use(op.source)
             case _ if (expression := expression_of(op)) is not None:
                 text = expression.format(*map(self.use, op.operands))
                 self.lines.append(f"{indent}{self.define(op.results[0])} = {text}")

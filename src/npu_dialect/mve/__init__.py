@@ -60,6 +60,7 @@ from npu_dialect.mve.scalars import (
     PushBytesOp,
     PushThreeOp,
     ScalarOp,
+    ShiftInOp,
 )
 from npu_dialect.mve.types import (
     F32X4,
@@ -114,6 +115,7 @@ __all__ = [
     "RoundOp",
     "ScalarOp",
     "ScatterOp",
+    "ShiftInOp",
     "SplatOp",
     "StoreOp",
     "ToFloatOp",
@@ -157,6 +159,7 @@ MVE = Dialect(
         AddSaturatedOp,
         PushBytesOp,
         PushThreeOp,
+        ShiftInOp,
         AsBytesOp,
         MoveUpOp,
     ],

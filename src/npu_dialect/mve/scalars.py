@@ -5,7 +5,16 @@ from __future__ import annotations
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import Float32Type, IntegerType, VectorType, f32, i32
+from xdsl.dialects.builtin import (
+    I64,
+    Float32Type,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    f32,
+    i32,
+    i64,
+)
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -13,6 +22,7 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
+    prop_def,
     result_def,
     traits_def,
 )
@@ -20,6 +30,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.mve.types import F32X4, I8X16, I16X8, INTEGERS, VECTORS, Vector, check
+
+WORD = 4
+"""Bytes of a word."""
 
 
 @irdl_op_definition
@@ -161,6 +174,43 @@ class PushThreeOp(IRDLOperation):
 
     def __init__(self, x: SSAValue, first: SSAValue) -> None:
         super().__init__(operands=[x, first], result_types=[I8X16])
+
+
+@irdl_op_definition
+class ShiftInOp(IRDLOperation):
+    """VSLI, VSRI: in each word of four bytes, bytes move up by some, or down if `by` is negative.
+
+    The bytes of `fill` stay where none comes.
+
+    ```mlir
+    %y = mve.shift_in %fill, %x by -1 : vector<16xi8>
+    ```
+    """
+
+    name = "mve.shift_in"
+
+    fill = operand_def(I8X16)
+    x = operand_def(I8X16)
+    by = prop_def(IntegerAttr[I64])
+    result = result_def(I8X16)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$fill `,` $x `by` $by attr-dict `:` type($result)"
+
+    def __init__(self, fill: SSAValue, x: SSAValue, by: int) -> None:
+        properties = {"by": IntegerAttr(by, i64)}
+        super().__init__(operands=[fill, x], properties=properties, result_types=[I8X16])
+
+    @property
+    def bytes(self) -> int:
+        """By how many bytes the others move up."""
+        return self.by.value.data
+
+    def verify_(self) -> None:
+        """Some bytes move, and some do not leave their word."""
+        if not 1 <= abs(self.bytes) < WORD:
+            raise VerifyException(f"expected bytes to move by 1 to {WORD - 1}, got {self.bytes}")
 
 
 @irdl_op_definition

@@ -281,7 +281,44 @@ def test_only_functions_that_are_used() -> None:
 def test_the_program_has_every_op() -> None:
     named = {op.partition(" ")[0] for op in OPS}
     named |= {"dsp.store_word", "dsp.keep_order", "dsp.copy_words"}
-    named |= {"dsp.load_floats", "dsp.store_floats"}
+    named |= {"dsp.load_floats", "dsp.store_floats", "dsp.opaque"}
     assert named == {op.name for op in DSP.operations}
     printed = set(re.findall(r"npu_dsp_\w+(?=\()", emit_text(program()).source))
     assert printed == set(HELPERS)
+
+
+OPAQUE = """
+func.func @sums(
+    %x: memref<15xi32, #npu.sram> {sram.input, sram.offset = 0 : i64},
+    %y: memref<8xi32, #npu.sram> {sram.output, sram.offset = 64 : i64}
+) attributes {sram.arena = 96 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %part = memref.subview %x[%i] [8] [1]
+      : memref<15xi32, #npu.sram> to memref<8xi32, strided<[1], offset: ?>, #npu.sram>
+    %pixels = dsp.opaque %part : memref<8xi32, strided<[1], offset: ?>, #npu.sram>
+    %a = memref.load %pixels[%c0] : memref<8xi32, strided<[1], offset: ?>, #npu.sram>
+    %b = memref.load %pixels[%c7] : memref<8xi32, strided<[1], offset: ?>, #npu.sram>
+    %sum = arith.addi %a, %b : i32
+    memref.store %sum, %y[%i] : memref<8xi32, #npu.sram>
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["", "cortex-m4", "fe310"])
+def test_an_opaque_buffer_is_the_same(machine: str, tmp_path: Path) -> None:
+    x = np.arange(15, dtype=np.int32) ** 2
+    wanted = x[:8] + x[7:]
+    assert "NPU_OPAQUE(pixels);" in emit_text(OPAQUE, "sums").source
+    if not machine:
+        computes(OPAQUE, "sums", (x,), (wanted,), "c++")
+        return
+    require(machine)
+    write_files(tmp_path, emit_text(OPAQUE, "sums"), "sums")
+    (run,) = run_on(machine, tmp_path / "sums.c", [{"x": x}]).runs
+    np.testing.assert_array_equal(run.outputs["y"], wanted)

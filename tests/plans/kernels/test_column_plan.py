@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from npu_dialect.windows import Axis
 from npu_plans.kernels.column_plan import ColumnPlan, Product, Run, pack_columns
-from npu_plans.kernels.window_plan import BYTES, EIGHT, Side, gathered, limits
+from npu_plans.kernels.gathers import BYTES, EIGHT, Side, gathered, limits
 
 ROWS = st.builds(
     Axis,
@@ -170,7 +170,7 @@ def test_padding() -> None:
 
 def test_instructions() -> None:
     plan = ColumnPlan(FIVE, FIVE)
-    assert plan.of_run(Run(0, EIGHT)) == 4 * 4 + 18 + 2 * 7 + 2 * (6 + 5) + 6
+    assert plan.of_run(Run(0, EIGHT)) == 4 * 4 + 18 + 2 * 7 + 2 * (6 + 2) + 6
     assert plan.of_run(Run(0, 12)) == 6 * 4 + 28 + 3 * 7 + 3 * (6 + 5) + 2 * 6
     row = plan.of_run(Run(0, 12)) + 6 + 2 * 8 + (2 - 4)
     assert plan.of_row == row

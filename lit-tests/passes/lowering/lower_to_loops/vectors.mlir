@@ -103,8 +103,8 @@ func.func @planes(%x: memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, %y
 // CHECK-NEXT:    mve.mul_across
 // CHECK-NEXT:    mve.mul_across
 // CHECK:         scf.for %ox = %{{.*}} to %{{.*}} step %{{.*}} {
-// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 417 : memref<600xi8, #npu.sram>
-// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %places{{.*}} reach 417 : memref<600xi8, #npu.sram>
+// CHECK:           mve.gather %channel{{.*}}[%{{.*}}] at %places{{.*}} reach 417 : memref<597xi8, strided<[1], offset: ?>, #npu.sram>
+// CHECK:           mve.gather %channel{{.*}}[%{{.*}}] at %places{{.*}} reach 417 : memref<597xi8, strided<[1], offset: ?>, #npu.sram>
 // CHECK-NEXT:      mve.push_bytes
 // CHECK-NEXT:      mve.as_bytes
 // CHECK-NEXT:      mve.mul_across
@@ -115,7 +115,53 @@ func.func @windows(%x: memref<1x4x3x50xi8, strided<[600, 1, 200, 4]>, #npu.sram>
   func.return
 }
 
-// With steps of one the left column of padding is pushed into the patch, 0x030303, which is gathered behind it. Each of four
+// Two rows of outputs are computed together from patches of four rows by four columns, which lie on the map. Of the first
+// two rows, rows 0 to 3 are gathered, and move down by one; the zero point takes the place of the row above. Outputs at the
+// left and right border have weights without a column, and begin with what the zero point adds in it.
+// CHECK:       sym_name = "clipped_taps", type = memref<89xi8, #npu.flash>
+// CHECK:       sym_name = "clipped_starts", type = memref<12xi32, #npu.flash>
+// CHECK-LABEL: func.func @clipped(
+// CHECK:       [[POINT:%[a-z0-9_]+]] = mve.splat
+// CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:         %taps_1 = memref.subview %taps[%{{.*}}] [29] [1] : memref<89xi8, #npu.flash> to memref<29xi8, strided<[1], offset: ?>, #npu.flash>
+// CHECK:         %start = memref.load %starts
+// CHECK-NEXT:    %{{.*}} = arith.addi
+// CHECK-NEXT:    memref.load %starts
+// CHECK:         [[LEFT:%start_[0-9]+]] = memref.load %starts
+// CHECK:         dsp.opaque %channel : memref<{{.*}}xi8, strided<[1], offset: ?>, #npu.sram>
+// CHECK:         mve.gather
+// CHECK-COUNT-2: mve.shift_in [[POINT]], %patch{{.*}} by 1 : vector<16xi8>
+// CHECK:         dsp.opaque %taps_1
+// CHECK-NEXT:    dsp.keep_order
+// CHECK-NEXT:    mve.load
+// CHECK-NEXT:    mve.mla_across %{{.*}}, %{{.*}}, [[LEFT]]
+// CHECK:         mve.mul_across
+// CHECK-COUNT-2: mve.shift_in [[POINT]], %patch{{.*}} by -1 : vector<16xi8>
+// CHECK-NOT:     mve.shift_in
+func.func @clipped(%x: memref<1x4x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, %y: memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>) {
+  %w = memref.get_global @d : memref<4x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>) pads [1, 1, 1, 1] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float {npu.by_channel}
+  func.return
+}
+
+// Outputs lie over their input: the patches of the next rows are gathered before these rows are overwritten, and carried to
+// the next step.
+// CHECK-LABEL: func.func @ahead(
+// CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:         mve.gather
+// CHECK:         scf.for %oy = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%patch{{.*}} = %patch{{.*}}) -> (vector<16xi8>) {
+// CHECK:           mve.gather
+// CHECK:           mve.scatter
+// CHECK:           mve.gather
+// CHECK:           mve.scatter
+// CHECK:           scf.yield %patch{{.*}} : vector<16xi8>
+func.func @ahead(%x: memref<1x4x25x5xi8, strided<[500, 1, 20, 4]>, #npu.sram>, %y: memref<1x4x25x5xi8, strided<[500, 1, 20, 4]>, #npu.sram>) {
+  %w = memref.get_global @d : memref<4x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x4x25x5xi8, strided<[500, 1, 20, 4]>, #npu.sram>, memref<4x1x3x3xi8, #npu.flash>) outs(%y : memref<1x4x25x5xi8, strided<[500, 1, 20, 4]>, #npu.sram>) pads [1, 1, 1, 1] groups 4 zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float {npu.by_channel, npu.over_input}
+  func.return
+}
+
+// In a single row the left column of padding is pushed into the patch, 0x030303, which is gathered behind it. Each of four
 // patches has three outputs; the third patch serves both stores. The last column is outside of the map at the right border.
 // CHECK-LABEL: func.func @pushed(
 // CHECK:       [[COLUMN:%[a-z0-9_]+]] = arith.constant 197379 : i32
@@ -160,7 +206,7 @@ func.func @pushed(%x: memref<1x4x3x12xi8, strided<[144, 1, 48, 4]>, #npu.sram>, 
 // CHECK-NEXT:      [[PATCH:%[a-z0-9_]+]] = mve.as_bytes
 // CHECK:           [[NEXT:%[a-z0-9_]+]] = mve.as_bytes
 // CHECK-NEXT:      dsp.keep_order
-// CHECK:           [[W:%[a-z0-9_]+]] = mve.load %taps{{.*}} : memref<448xi8, #npu.flash> -> vector<16xi8>
+// CHECK:           [[W:%[a-z0-9_]+]] = mve.load %taps{{.*}} : memref<112xi8, strided<[1], offset: ?>, #npu.flash> -> vector<16xi8>
 // CHECK-NEXT:      [[SUM:%[a-z0-9_]+]] = mve.mul_across [[PATCH]], [[W]] : vector<16xi8>
 // CHECK-NEXT:      [[FOURTH:%[a-z0-9_]+]] = mve.mul_across [[NEXT]], [[W]] : vector<16xi8>
 // CHECK:           [[THIRD:%[a-z0-9_]+]] = mve.as_bytes

@@ -136,12 +136,15 @@ builtin.module attributes {npu.planned_as = i8, npu.target = #npu.target<"core",
 // -----
 
 // On a vector unit the working memory holds a channel with its padding: 14 rows of 13 bytes, and what vectors hold behind
-// them. It does not depend on flash. Without padding, windows are gathered where they lie, which takes fewer instructions.
+// them. It does not depend on flash. Windows in steps of two, and windows without padding, are gathered where they lie, which
+// takes fewer instructions.
 // A layer with few outputs has no such kernel.
 // CHECK-LABEL: func.func @planes_of_channels
 // CHECK:       %lines = sram.alloc : memref<192xi8, #npu.sram>
 // CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}}) scratch(%lines : memref<192xi8, #npu.sram>)
-// CHECK:       npu.conv2d ins(%y, %w : {{.*}}) outs(%z : {{.*}}) scratch(%lines_1 : memref<176xi8, #npu.sram>)
+// CHECK-NOT:   scratch
+// CHECK:       npu.conv2d ins(%y, %w : {{.*}}) outs(%z : {{.*}}) strides [2, 2]
+// CHECK-SAME:  {npu.by_channel}
 // CHECK-NOT:   scratch
 // CHECK:       npu.conv2d ins(%z, %w : {{.*}}) outs(%v : {{.*}}) strides [1, 1]
 // CHECK-SAME:  {npu.by_channel}
@@ -199,6 +202,41 @@ builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 
     %y = sram.alloc : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>
     npu.conv2d ins(%x, %w : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
     "use"(%y) : (memref<1x8x12x12xi8, strided<[1152, 1, 96, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// Where a row of outputs has one patch of the map or two, that of the next row is gathered before the output overwrites it.
+// CHECK-LABEL: func.func @over_their_input
+// CHECK-NOT:   scratch
+// CHECK:       npu.conv2d ins(%x, %w : {{.*}}) outs(%y : {{.*}})
+// CHECK-SAME:  {npu.by_channel, npu.over_input}
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @over_their_input(%x : memref<1x8x25x5xi8, strided<[1000, 1, 40, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x25x5xi8, strided<[1000, 1, 40, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x25x5xi8, strided<[1000, 1, 40, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x25x5xi8, strided<[1000, 1, 40, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x25x5xi8, strided<[1000, 1, 40, 8]>, #npu.sram>) -> ()
+    func.return
+  }
+}
+
+// -----
+
+// With two patches, a working memory takes fewer instructions.
+// CHECK-LABEL: func.func @patches_are_faster
+// CHECK:       %lines = sram.alloc : memref<20xi16, #npu.sram>
+// CHECK-NEXT:  npu.conv2d ins(%x, %w : {{.*}}) outs(%x : {{.*}}) scratch(%lines : memref<20xi16, #npu.sram>)
+builtin.module attributes {npu.target = #npu.target<"core", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, registers = 16 : i64, features = ["dsp", "mve"]}>} {
+  "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
+  func.func @patches_are_faster(%x : memref<1x8x20x8xi8, strided<[1280, 1, 64, 8]>, #npu.sram> {sram.input}) {
+    %w = memref.get_global @w : memref<8x1x3x3xi8, #npu.flash>
+    %y = sram.alloc : memref<1x8x20x8xi8, strided<[1280, 1, 64, 8]>, #npu.sram>
+    npu.conv2d ins(%x, %w : memref<1x8x20x8xi8, strided<[1280, 1, 64, 8]>, #npu.sram>, memref<8x1x3x3xi8, #npu.flash>) outs(%y : memref<1x8x20x8xi8, strided<[1280, 1, 64, 8]>, #npu.sram>) pads [1, 1, 1, 1] groups 8 zero_points [-128, 0] then requantize scales [0.01] zero_point -128 mode float
+    "use"(%y) : (memref<1x8x20x8xi8, strided<[1280, 1, 64, 8]>, #npu.sram>) -> ()
     func.return
   }
 }

@@ -69,6 +69,7 @@ STRUCTURE = (
     dsp.StoreFloatsOp,
     dsp.CopyWordsOp,
     dsp.KeepOrderOp,
+    dsp.OpaqueOp,
     mve.LoadOp,
     mve.StoreOp,
     mve.GatherOp,

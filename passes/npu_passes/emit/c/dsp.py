@@ -21,11 +21,11 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
 from npu_passes.emit.c import copied_words, loaded_floats
-from npu_passes.emit.c.body import Body
+from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.dsp_helpers import use_helper, use_macro
 from npu_passes.emit.c.expr import Expr, call
-from npu_passes.emit.c.macros import INLINE, KEEP_ORDER
-from npu_passes.emit.c.memory import element
+from npu_passes.emit.c.macros import INLINE, KEEP_ORDER, OPAQUE
+from npu_passes.emit.c.memory import element, qualified
 from npu_passes.emit.c.types import memref_of
 
 Access: TypeAlias = (
@@ -118,3 +118,11 @@ def print_keep_order(body: Body, op: dsp.KeepOrderOp) -> None:
     """Print all waiting values, then the macro that keeps compilers from moving memory accesses."""
     body.flush()
     body.add_to_line(f"{use_macro(body.unit, KEEP_ORDER)}();")
+
+
+def print_opaque(body: Body, op: dsp.OpaqueOp) -> None:
+    """Print a pointer to a buffer, then the macro that hides where it points."""
+    name = body.name_for(op.result, "buffer")
+    body.line(f"{qualified(body, op.source)} *{name} = {body.pointers[op.source].text};")
+    body.add_to_line(f"{use_macro(body.unit, OPAQUE)}({name});")
+    body.pointers[op.result] = Pointer(name)

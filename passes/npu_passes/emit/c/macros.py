@@ -8,6 +8,9 @@ ARM = "NPU_DSP_ARM"
 KEEP_ORDER = "NPU_KEEP_ORDER"
 """The macro across which a compiler must not move accesses to memory."""
 
+OPAQUE = "NPU_OPAQUE"
+"""The macro behind which a compiler knows nothing of a pointer."""
+
 NO_INLINE = "NPU_NOINLINE"
 """The macro in front of a function that must not be inlined, so that it has all registers."""
 
@@ -32,6 +35,16 @@ MACROS = {
 #define NPU_KEEP_ORDER() __asm__ volatile("" : : : "memory")
 #else
 #define NPU_KEEP_ORDER() ((void)0)
+#endif
+#endif
+""",
+    OPAQUE: """\
+/* Compilers know nothing of a pointer behind this: loads reach several places from it. */
+#ifndef NPU_OPAQUE
+#if defined(__GNUC__) && (defined(__arm__) || defined(__riscv))
+#define NPU_OPAQUE(at) __asm__ volatile("" : "+r"(at))
+#else
+#define NPU_OPAQUE(at) ((void)(at))
 #endif
 #endif
 """,

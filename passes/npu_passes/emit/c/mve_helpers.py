@@ -294,6 +294,27 @@ PUSH_THREE = Helper(
     ARM,
 )
 
+
+def shift_in(by: int) -> Helper:
+    """The function that moves the bytes of each word up by some, or down."""
+    way, bits = ("l", 8 * by) if by > 0 else ("r", -8 * by)
+    inside = f"i % 4 >= {by}" if by > 0 else f"i % 4 < {4 + by}"
+    return Helper(
+        "npu_i8x16 {}(npu_i8x16 fill, npu_i8x16 x)",
+        f"In each word, bytes moved {'up' if by > 0 else 'down'} by {abs(by)}; others are those "
+        "of `fill`.",
+        computed(mve.I8X16, f"r.lane[i] = {inside} ? x.lane[i - {by}] : fill.lane[i];").replace(
+            "- -", "+ "
+        ),
+        "const uint32x4_t words = vreinterpretq_u32_s8(x);\n"
+        f"return vreinterpretq_s8_u32(vs{way}iq_n_u32(vreinterpretq_u32_s8(fill), words, {bits}));",
+        ARM,
+    )
+
+
+SHIFTS = {by: f"shift_in_{'up' if by > 0 else 'down'}{abs(by)}" for by in (-3, -2, -1, 1, 2, 3)}
+"""The names of the functions that move bytes of words, by how far."""
+
 AS_BYTES = Helper(
     "npu_i8x16 {}(npu_i16x8 x)",
     "Halves as bytes, the low one first.",
@@ -485,6 +506,8 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         top = op.top is not None
         name = f"{op.name.removeprefix('mve.')}_{'top' if top else 'bottom'}"
         return call(use(unit, name, SIDES[type(op)](top)), *operands)
+    if isinstance(op, mve.ShiftInOp):
+        return call(use(unit, SHIFTS[op.bytes], shift_in(op.bytes)), *operands)
     type_: Attribute = op.operands[0].type if isinstance(op, ACROSS) else result
     name = f"{op.name.removeprefix('mve.')}_{name_of(type_)}"
     return call(use(unit, name, BY_TYPE[type(op)](type_)), *operands)
@@ -493,6 +516,7 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
 MVE_NAMES = frozenset(
     (
         MVE_ARM,
+        *(f"npu_mve_{name}" for name in SHIFTS.values()),
         *(
             f"npu_mve_{op.name.removeprefix('mve.')}_{side}"
             for op in SIDES
@@ -516,5 +540,7 @@ MVE_NAMES = frozenset(
 )
 """Names that no local variable may have."""
 
-MVE_OPERATORS: dict[type[Operation], Build] = dict.fromkeys((*BY_TYPE, *SIDES), vector_call)
+MVE_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(
+    (*BY_TYPE, *SIDES, mve.ShiftInOp), vector_call
+)
 """The ops of the dialect that are expressions."""

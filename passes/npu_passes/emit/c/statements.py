@@ -21,6 +21,7 @@ from npu_passes.emit.c.dsp import (
     print_load_floats,
     print_load_pair,
     print_load_word,
+    print_opaque,
     print_store_floats,
     print_store_word,
 )
@@ -225,6 +226,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     dsp.StoreFloatsOp: print_store_floats,
     dsp.CopyWordsOp: print_copy_words,
     dsp.KeepOrderOp: print_keep_order,
+    dsp.OpaqueOp: print_opaque,
     mve.LoadOp: print_load_vector,
     mve.StoreOp: print_store_vector,
     mve.GatherOp: print_gather,

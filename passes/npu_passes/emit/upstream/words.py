@@ -267,6 +267,11 @@ def nothing(b: WordBuilder, op: dsp.KeepOrderOp) -> None:
     """A barrier is left out."""
 
 
+def opaque(b: WordBuilder, op: dsp.OpaqueOp) -> SSAValue:
+    """A buffer is itself."""
+    return op.source
+
+
 BUILD: Mapping[type[Operation], Build] = MappingProxyType(
     {
         dsp.LoadWordOp: load_word,
@@ -288,6 +293,7 @@ BUILD: Mapping[type[Operation], Build] = MappingProxyType(
         dsp.SsatOp: saturate,
         dsp.UsatOp: saturate,
         dsp.KeepOrderOp: nothing,
+        dsp.OpaqueOp: opaque,
     }
 )
 """How each op of the dialect is computed."""

@@ -12,16 +12,39 @@ number of a filter is that of its channel in the output.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npu_dialect import mve
+from npu_dialect import dsp, mve
 from npu_dialect.npu.quantization import limits_of
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.integers import element_of
-from npu_passes.support.loop_builder import Index
+from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A channel of a map: a buffer of one axis, and the place there of its first element."""
+
+    buffer: SSAValue
+    start: Index
+
+
+def part_of(
+    b: LoopBuilder, whole: SSAValue, at: Index, count: int, apart: int, *, opaque: bool
+) -> Memory:
+    """The channel at a place of a map of `count` channels whose first elements lie `apart`.
+
+    With `opaque`, gcc knows nothing of its place, so it keeps no pointers to its elements.
+    """
+    if not opaque:
+        return Memory(whole, at)
+    size = memref_type(whole).get_shape()[0] - (count - 1) * apart
+    view = b.window(whole, [at], [size], [0], "channel")
+    return Memory(b.insert(dsp.OpaqueOp(view), "channel").result, 0)
 
 
 class ChannelOutputs:
@@ -40,6 +63,12 @@ class ChannelOutputs:
         """The place of the first element of a channel of the output."""
         return self.b.mul(number, self.outputs.apart)
 
+    def memory(self, number: Index, *, opaque: bool) -> Memory:
+        """A channel of the output. `opaque`: gcc knows nothing of its place."""
+        count, apart = len(self.layer.bias), self.outputs.apart
+        at = self.channel(number)
+        return part_of(self.b, self.outputs.memory, at, count, apart, opaque=opaque)
+
     def vector(self, what: str, values: Sequence[int], type_: mve.Vector = mve.I16X8) -> SSAValue:
         """A vector of known integers with or without signs, loaded in front of all loops."""
         key = type_, tuple(values)
@@ -53,11 +82,14 @@ class ChannelOutputs:
 
     def constants(self, number: Index) -> tuple[SSAValue, SSAValue]:
         """The bias of a channel, with the zero point of its windows, and its scale."""
-        b, scaling = self.b, self.outputs.scaling
         (bias,) = self.layer.loaded(self.layer.folded, number, [0])
+        return bias, self.scale(number)
+
+    def scale(self, number: Index) -> SSAValue:
+        """The scale of a channel."""
+        b, scaling = self.b, self.outputs.scaling
         tables = scaling.tables
-        scale = b.load(tables[0], [number], "scale") if tables else b.real(scaling.scales[0])
-        return bias, scale
+        return b.load(tables[0], [number], "scale") if tables else b.real(scaling.scales[0])
 
     def rounded(self, sums: Sequence[SSAValue], bias: SSAValue, scale: SSAValue) -> SSAValue:
         """Four sums plus the bias, times the scale, rounded."""
@@ -74,18 +106,19 @@ class ChannelOutputs:
         targets: Sequence[int],
         lanes: int = mve.ALL_LANES,
         step: int = 1,
+        memory: Memory | None = None,
     ) -> None:
         """Store one or two vectors, by turns, at distances from a place; `lanes` is a mask.
 
-        The distances are multiples of `step`.
+        The distances are multiples of `step`. The place is one of the output, or of `memory`.
         """
         b = self.b
         values = b.insert(mve.NarrowOp(fours[0], fours[-1]), "q").result
         reach = max(step for lane, step in enumerate(targets) if lanes >> lane & 1) + 1
         op = mve.ScatterOp(
             self.bounded(values),
-            self.outputs.memory,
-            b.value(place),
+            self.outputs.memory if memory is None else memory.buffer,
+            b.value(place if memory is None else b.add(place, memory.start)),
             self.vector("targets", targets),
             reach,
             lanes,

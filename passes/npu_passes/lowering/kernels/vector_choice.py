@@ -13,7 +13,7 @@ from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
-from npu_passes.buffers.choose_layouts import map_steps, pixel_steps
+from npu_passes.buffers.choose_layouts import lies_in_planes, map_steps, pixel_steps
 from npu_passes.lowering.kernels.float_outputs import are_bounds
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.lane_kinds import ByteLanes
@@ -33,11 +33,12 @@ from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import memref_type
 from npu_plans.kernels.column_plan import ColumnPlan
+from npu_plans.kernels.gathers import EIGHT
 from npu_plans.kernels.packing import QUAD
 from npu_plans.kernels.patch_plan import FARTHEST, SIDE, PatchPlan
 from npu_plans.kernels.plane_plan import COPIED, PlanePlan
 from npu_plans.kernels.sixteen_plan import SixteenPlan
-from npu_plans.kernels.window_plan import COLUMNS, EIGHT, TAPS, WindowPlan
+from npu_plans.kernels.window_plan import WindowPlan
 
 VectorKind: TypeAlias = Literal["dense", "depthwise", "lanes"]
 """The kernels for vectors of bytes."""
@@ -101,14 +102,29 @@ def can_have_patches(op: Conv2dOp, options: LoopOptions) -> bool:
     return near and PatchPlan.fits(*op.axes())
 
 
-def can_have_windows(op: Conv2dOp, options: LoopOptions) -> bool:
-    """Whether a depthwise convolution of bytes may gather its windows where they lie on vectors."""
+def can_have_windows(op: Conv2dOp, options: LoopOptions, *, over: bool | None = None) -> bool:
+    """Whether a depthwise convolution of bytes may gather its windows where they lie on vectors.
+
+    `over`: its outputs lie over its input, as its attribute says if it is None.
+    """
     grid, steps = Grid.by_channel(op), map_steps(memref_type(op.output))
     if grid is None or steps is None or not has_channels_apart(op, options):
         return False
-    (_, pixel, line), lines = steps, (TAPS - 1) * grid.line
-    near = line + EIGHT * pixel <= FARTHEST and lines + COLUMNS * grid.pixel <= FARTHEST
-    return near and WindowPlan.fits(*op.axes())
+    if not WindowPlan.fits(*op.axes()):
+        return False
+    plan = window_plan(op, over=over)
+    patch = (plan.form.rows - 1) * grid.line + plan.form.columns * grid.pixel
+    return patch <= FARTHEST and plan.spread(*steps[1:]) < FARTHEST
+
+
+def window_plan(op: Conv2dOp, *, over: bool | None = None) -> WindowPlan:
+    """How windows that fit are gathered. `over`: as above.
+
+    Where input and output both lie plane by plane, the output follows its input closely.
+    """
+    over = OVER_INPUT.is_on(op) if over is None else over
+    closely = lies_in_planes(op.input) and lies_in_planes(op.output)
+    return WindowPlan.best(*op.axes(), over=over, closely=closely)
 
 
 def can_have_columns(op: Conv2dOp, options: LoopOptions) -> bool:
@@ -185,8 +201,7 @@ def vector_planes(layer: Layer, op: Conv2dOp, map: SSAValue, scratch: SSAValue) 
 
 def vector_windows(layer: Layer, op: Conv2dOp, map: SSAValue) -> WindowKernel:
     """The kernel of a depthwise convolution that gathers its windows."""
-    over = OVER_INPUT.is_on(op)
-    return WindowKernel(layer, map, by_channel(op), vector_outputs(layer), over=over)
+    return WindowKernel(layer, map, by_channel(op), vector_outputs(layer), window_plan(op))
 
 
 def vector_columns(layer: Layer, op: Conv2dOp, map: SSAValue) -> ColumnKernel:

@@ -30,24 +30,28 @@ from xdsl.ir import SSAValue
 from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, Memory
 from npu_passes.lowering.kernels.vector_gathers import Gathers, each_step, side_of
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.column_plan import ColumnPlan, Run, Weights, pack_columns
-from npu_plans.kernels.window_plan import BYTES, EIGHT
+from npu_plans.kernels.gathers import BYTES, EIGHT
+
+FEW = 4
+"""Vectors of weights of a channel for which gcc has pointers."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel of the output: its number, and what all of its elements need.
+    """What all elements of a channel of the output need.
 
-    `read` is the channel of the map, `taps` the place of the weights.
+    `read` is the channel of the map, `out` that of the output, `taps` that of
+    its weights.
     """
 
-    number: Index
-    read: Index
-    taps: Index
+    read: Memory
+    out: Memory
+    taps: SSAValue
     bias: SSAValue
     scale: SSAValue
 
@@ -84,15 +88,19 @@ class ColumnKernel:
         """Load what the outputs of a filter of a channel need."""
         b = self.b
         number = b.add(b.mul(read, self.multiplier), filter)
-        taps = b.mul(number, self.plan.filter_bytes)
-        return Channel(number, read, taps, *self.outputs.constants(number))
+        at = b.mul(number, self.plan.filter_bytes)
+        taps = b.window(self.taps, [at], [self.plan.filter_bytes], [0], "taps")
+        opaque = self.grid.rows.outputs > 1 or len(self.plan.vectors) <= FEW
+        inputs = self.gathers.channel(read, opaque=opaque)
+        out = self.outputs.memory(number, opaque=opaque)
+        return Channel(inputs, out, taps, *self.outputs.constants(number))
 
-    def weights(self, channel: Channel, weights: Weights) -> SSAValue:
+    def weights(self, taps: SSAValue, weights: Weights) -> SSAValue:
         """Load weights of a channel; gcc would keep all of them on the stack."""
         b = self.b
         b.insert(dsp.KeepOrderOp.create())
-        at = b.value(b.add(channel.taps, BYTES * self.plan.vectors.index(weights)))
-        return b.insert(mve.LoadOp(self.taps, at, mve.I8X16), "w").result
+        at = b.value(BYTES * self.plan.vectors.index(weights))
+        return b.insert(mve.LoadOp(taps, at, mve.I8X16), "w").result
 
     def row(self, channel: Channel, row: Index, _: int) -> None:
         """Compute a row of outputs: those in front of the loop, in the loop, and behind it."""
@@ -119,7 +127,7 @@ class Line:
         self.kernel, self.channel, self.run = kernel, channel, run
         self.b, self.plan, self.grid = kernel.b, kernel.plan, kernel.grid
         self.row, self.column = row, column
-        self.patches: dict[int, SSAValue] = {}
+        self.taps, self.patches = channel.taps, dict[int, SSAValue]()
 
     def build(self) -> None:
         """Compute and store the outputs."""
@@ -132,15 +140,16 @@ class Line:
                 words = [sums[number] for number in numbers]
                 fours.append(outputs.rounded(words, self.channel.bias, self.channel.scale))
             place = b.add(b.mul(self.row, line), b.mul(b.add(self.column, start), pixel))
-            place = b.add(place, outputs.channel(self.channel.number))
-            outputs.store(fours, place, block.targets(pixel, line))
+            outputs.store(fours, place, block.targets(pixel, line), memory=self.channel.out)
 
     def sums(self, outputs: Sequence[int]) -> dict[int, SSAValue]:
         """The sums of some outputs."""
         found = dict[int, SSAValue]()
+        if len(self.plan.vectors) > FEW:
+            self.taps = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
         for vector, products in groupby(self.plan.products(outputs), attrgetter("weights")):
             pairs = [(each, self.patch(each.patch)) for each in products]
-            weights = self.kernel.weights(self.channel, vector)
+            weights = self.kernel.weights(self.taps, vector)
             for each, patch in pairs:
                 op = mve.MulAcrossOp(patch, weights)
                 if each.output in found:

@@ -22,9 +22,9 @@ from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, Memory, part_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.window_plan import Side, gathered, limits
+from npu_plans.kernels.gathers import Side, gathered, limits
 
 
 class Gathers:
@@ -37,8 +37,13 @@ class Gathers:
         self.signed = SignedBytes(layer, map)
         self.outputs, self.map = outputs, layer.vector(map)
 
+    def channel(self, number: Index, *, opaque: bool) -> Memory:
+        """A channel of the map. `opaque`: gcc knows nothing of its place."""
+        at = self.b.mul(number, self.grid.apart)
+        return part_of(self.b, self.map, at, self.grid.channels, self.grid.apart, opaque=opaque)
+
     def gather(
-        self, channel: Index, rows: tuple[Side, Index], columns: tuple[Side, Index]
+        self, channel: Memory, rows: tuple[Side, Index], columns: tuple[Side, Index]
     ) -> SSAValue:
         """The bytes of a patch of a channel, column by column.
 
@@ -46,10 +51,12 @@ class Gathers:
         """
         b, grid, halves = self.b, self.grid, list[SSAValue]()
         at = b.add(b.mul(rows[1], grid.line), b.mul(columns[1], grid.pixel))
-        at = b.add(at, b.mul(channel, grid.apart))
+        at = b.add(at, channel.start)
         for steps in gathered(rows[0], columns[0], grid.pixel, grid.line):
             places = self.outputs.vector("places", steps)
-            gather = mve.GatherOp(self.map, b.value(at), places, max(steps) + 1, step=self.step)
+            gather = mve.GatherOp(
+                channel.buffer, b.value(at), places, max(steps) + 1, step=self.step
+            )
             halves.append(b.insert(gather, "bytes").result)
         even, odd = halves
         joined = b.insert(mve.PushBytesOp(odd, even), "patch").result
@@ -70,18 +77,12 @@ class Gathers:
         return patch
 
 
-def side_of(
-    b: LoopBuilder, axis: Axis, position: Index, size: int, *, pushed: bool = False
-) -> tuple[Side, Index]:
+def side_of(b: LoopBuilder, axis: Axis, position: Index, size: int) -> tuple[Side, Index]:
     """The rows or columns of the first patch of an output, and the first one that is gathered.
 
-    If the position is not known, all of them are on the map. `pushed`: without the first one, which
-    is padding.
+    If the position is not known, all of them are on the map.
     """
-    if pushed:
-        side = Side.behind(axis, size)
-    else:
-        side = Side.of(axis, axis.start(position) if isinstance(position, int) else None, size)
+    side = Side.of(axis, axis.start(position) if isinstance(position, int) else None, size)
     return side, b.add(b.mul(position, axis.stride), side.first - axis.before)
 
 

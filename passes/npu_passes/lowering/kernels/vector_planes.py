@@ -26,9 +26,10 @@ from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, Memory, part_of
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.gathers import BYTES, Block, Place
 from npu_plans.kernels.plane_plan import (
     COPIED,
     MOST_KEPT,
@@ -38,7 +39,6 @@ from npu_plans.kernels.plane_plan import (
     places_of,
     weights_at,
 )
-from npu_plans.kernels.window_plan import BYTES, Block, Place
 
 
 class PlaneKernel:
@@ -79,7 +79,10 @@ class PlaneKernel:
         b.loop(0, plan.bytes, fill, step=BYTES, hint="i")
 
         def one(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            self.copy(number)
+            at = b.mul(number, self.grid.apart)
+            part = self.map, at, self.grid.channels, self.grid.apart
+            many = plan.rows.stride == 1 and not plan.is_flat  # places that gcc keeps pointers to
+            self.copy(part_of(b, *part, opaque=many))
 
             def outputs(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
                 channel = Channel(self, b.add(b.mul(number, self.multiplier), filter))
@@ -105,11 +108,11 @@ class PlaneKernel:
 
     # -- copies ----------------------------------------------------------------------------------
 
-    def copy(self, number: Index) -> None:
-        """Copy a channel to the plane."""
+    def copy(self, channel: Memory) -> None:
+        """Copy a channel of the map to the plane."""
         if self.plan.is_flat:
             for part in self.plan.parts():
-                self.copy_part(number, 0, 0, part)
+                self.copy_part(channel, 0, 0, part)
             return
         part = [(row, column) for row in range(COPIED[0]) for column in range(COPIED[1])]
         rows, columns = self.grid.rows.size, self.grid.columns.size
@@ -120,21 +123,21 @@ class PlaneKernel:
             def some(column: Index, _: int) -> None:
                 last = columns - COPIED[1]
                 start = min(column, last) if isinstance(column, int) else column
-                self.copy_part(number, first, start, part)
+                self.copy_part(channel, first, start, part)
 
             self.each(columns, COPIED[1], some, "ix")
 
         self.each(rows, COPIED[0], some_rows, "iy")
 
-    def copy_part(self, number: Index, row: Index, column: Index, part: Sequence[Place]) -> None:
+    def copy_part(self, channel: Memory, row: Index, column: Index, part: Sequence[Place]) -> None:
         """Copy eight elements; `part` has their rows and columns, counted from the first one."""
         b, plan, (pixel, line) = self.b, self.plan, (self.grid.pixel, self.grid.line)
         sources = [y * line + x * pixel for y, x in part]
         targets = [y * plan.pitch + x for y, x in part]
         at = b.add(b.mul(row, line), b.mul(column, pixel))
-        at = b.add(at, b.mul(number, self.grid.apart))
+        at, reach = b.value(b.add(at, channel.start)), max(sources) + 1
         places = self.outputs.vector("sources", sources)
-        gather = mve.GatherOp(self.map, b.value(at), places, max(sources) + 1, step=self.step)
+        gather = mve.GatherOp(channel.buffer, at, places, reach, step=self.step)
         new = self.signed.halves(b.insert(gather, "new").result)
         to = b.add(b.add(b.mul(row, plan.pitch), column), plan.at(0, 0))
         places = self.outputs.vector("copies", targets)

@@ -26,6 +26,7 @@ from npu_passes.lowering.kernels.vector_choice import (
     filters_of_each,
     has_vector_outputs,
     vector_kernel,
+    window_plan,
 )
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import element_of
@@ -36,7 +37,7 @@ from npu_plans.kernels.pair_plan import RowOfPairs, beats_lines, plan_of
 from npu_plans.kernels.patch_plan import PatchPlan
 from npu_plans.kernels.plane_plan import PlanePlan
 from npu_plans.kernels.sixteen_plan import SixteenPlan, groups_of, is_worth
-from npu_plans.kernels.window_plan import WindowPlan
+from npu_plans.kernels.window_plan import CHANNEL, WindowPlan
 
 Memory: TypeAlias = tuple[int, IntegerType]
 """The elements of a working memory, and their type."""
@@ -96,7 +97,7 @@ def vector_memories(op: Conv2dOp, options: LoopOptions) -> list[Memory]:
         return found
     planes, patches = PlanePlan(*op.axes()), PatchPlan(*op.axes())
     filters = filters_of_each(op)
-    windows = WindowPlan(*op.axes()).total(filters) if has_windows(op, options) else None
+    windows = window_plan(op).total(filters) - CHANNEL if has_windows(op, options) else None
     slow = windows is not None and windows < planes.total(filters)
     if can_have_planes(op, options) and planes.pays and not slow:
         found.append((planes.bytes, i8))
@@ -109,7 +110,7 @@ def has_windows(op: Conv2dOp, options: LoopOptions) -> bool:
     """Whether a depthwise convolution is faster if it gathers its windows channel by channel."""
     if constants_of(op, options) is None or not is_plain(op):
         return False
-    return can_have_windows(op, options) and WindowPlan(*op.axes()).pays
+    return can_have_windows(op, options) and WindowPlan.pays(*op.axes())
 
 
 def has_columns(op: Conv2dOp, options: LoopOptions) -> bool:
@@ -134,7 +135,7 @@ def has_sixteen(op: Conv2dOp, options: LoopOptions) -> bool:
     own = sixteen_of(op, options)
     if own is None or not has_windows(op, options):
         return own is not None
-    return own.beats(op, WindowPlan(*op.axes()))
+    return own.beats(op, window_plan(op))
 
 
 def beats_planes(op: Conv2dOp, options: LoopOptions) -> bool:
@@ -199,7 +200,20 @@ def can_overwrite(op: Conv2dOp, options: LoopOptions) -> bool:
     alone = shape_of(op.input)[0] == filters_of_each(op) == 1
     lines = grid.line // grid.pixel, out[1] // grid.pixel
     whole = grid.line % grid.pixel == out[1] % grid.pixel == 0
-    return alone and whole and WindowPlan(*op.axes()).can_overwrite(*lines)
+    if not alone or not whole or not can_have_windows(op, options, over=True):
+        return False
+    return window_plan(op, over=True).can_overwrite(*lines)
+
+
+def patches_beat_windows(op: Conv2dOp, options: LoopOptions) -> bool:
+    """Whether a layer takes fewer instructions with patches in a working memory.
+
+    Otherwise it gathers its windows, over its dying input.
+    """
+    patches, windows = PatchPlan(*op.axes()), window_plan(op, over=True)
+    if not can_have_patches(op, options) or not patches.pays:
+        return False
+    return patches.total(filters_of_each(op)) < windows.total(filters_of_each(op))
 
 
 def can_copy_over(op: Conv2dOp, options: LoopOptions) -> bool:

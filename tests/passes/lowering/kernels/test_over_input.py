@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import PassFailedException
 from helpers.depthwise import Shape, give, network
 from helpers.kernel_roads import VECTORS, lowered
 from helpers.pipeline import context, run_passes
-from helpers.vector_depthwise import axes, check_core, check_loops
+from helpers.vector_depthwise import axes, check_core, check_host, check_loops
 from npu_dialect.attributes import BY_CHANNEL, OVER_INPUT, OVERLAYS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.sram import AllocOp
@@ -51,7 +51,7 @@ def fits(shape: Shape) -> bool:
     rows, columns = axes(shape)
     if min(rows.size, columns.size, rows.outputs, columns.outputs) < 1:
         return False
-    return WindowPlan.fits(rows, columns) and WindowPlan(rows, columns).pays
+    return WindowPlan.fits(rows, columns) and WindowPlan.pays(rows, columns)
 
 
 def over_input(
@@ -91,7 +91,7 @@ def test_outputs_overwrite_their_own_channels_only(shape: Shape) -> None:
     module, layers, distance = over_input(shape)
     assert distance % shape.input[1] == 0
     rows, columns = axes(shape)
-    plan = WindowPlan(rows, columns, single=True)
+    plan = WindowPlan.best(rows, columns, over=True)
     if plan.can_overwrite(columns.size, columns.outputs):
         assert distance == 0
     run_passes(context(), lowered(layers, VECTORS), "npu-check-overlays")
@@ -124,7 +124,32 @@ def test_any_later_pixel_will_do() -> None:
     check_loops(module, layers)
 
 
+AHEAD = replace(PLAIN, input=(1, 5, 13, 5), strides=(1, 1), point=-7)
+"""A layer whose patches of the next rows are gathered before it stores outputs."""
+
+
+@settings(deadline=None, max_examples=10)
+@given(SHAPES, st.integers(1, 17), st.integers(1, 8))
+def test_patches_are_gathered_ahead(shape: Shape, height: int, width: int) -> None:
+    """Where windows move by one row, outputs overwrite the rows of which patches are there."""
+    shape = replace(shape, input=(1, 5, height, width), strides=(1, shape.strides[1]))
+    if not fits(shape):
+        return
+    module, layers, distance = over_input(shape)
+    rows, columns = axes(shape)
+    if WindowPlan.best(rows, columns, over=True).can_overwrite(columns.size, columns.outputs):
+        assert distance == 0
+    run_passes(context(), lowered(layers, VECTORS), "npu-check-overlays")
+    check_loops(module, layers)
+
+
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
-def test_helium(level: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [PLAIN, AHEAD, replace(AHEAD, input=(1, 5, 9, 6))])
+def test_helium(shape: Shape, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55."""
-    check_core(*over_input(PLAIN)[:2], level, tmp_path)
+    check_core(*over_input(shape)[:2], level, tmp_path)
+
+
+def test_host() -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    check_host(*over_input(AHEAD)[:2])

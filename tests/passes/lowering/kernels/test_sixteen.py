@@ -129,7 +129,7 @@ STEPS = Shape((1, 128, 12, 12), 1, (3, 3), (2, 2), (0, 0, 1, 1), 1, False, -128,
     [
         (PLAIN, True, False),
         (STEPS, False, False),
-        (replace(STEPS, input=(4, 128, 12, 12)), True, False),
+        (replace(STEPS, input=(4, 128, 8, 8)), True, False),
         (replace(STEPS, input=(1, 128, 24, 24)), False, False),
         (replace(STEPS, input=(8, 128, 6, 6)), True, True),
         (replace(STEPS, input=(1, 128, 2, 24), pads=(1, 0, 0, 1)), False, False),

@@ -37,7 +37,7 @@ SHAPES = st.builds(
 def pays(shape: Shape) -> bool:
     """Whether the kernel is for a layer."""
     (layer,) = walk_kind(network(shape), Conv2dOp)
-    return WindowPlan.fits(*layer.axes()) and WindowPlan(*layer.axes()).pays
+    return WindowPlan.fits(*layer.axes()) and WindowPlan.pays(*layer.axes())
 
 
 @settings(deadline=None, max_examples=20)
@@ -60,8 +60,12 @@ IN_C = {
     "unsigned": as_unsigned(replace(PLAIN, input=(1, 4, 6, 12), point=5, bounds=(-20.0, 90.0))),
     "a loop in a row": replace(PLAIN, input=(1, 4, 5, 27), strides=(1, 1), point=5),
     "two filters": replace(PLAIN, input=(1, 6, 7, 12), multiplier=2, strides=(1, 1), zero_point=0),
+    "four rows": replace(PLAIN, input=(1, 5, 7, 6), strides=(1, 1), point=5, zero_point=9),
+    "five columns": replace(PLAIN, input=(1, 4, 11, 5), strides=(1, 1), point=-7),
+    "a column that is pushed": replace(PLAIN, input=(1, 4, 8, 24)),
+    "clipped in steps": replace(PLAIN, input=(1, 5, 15, 15)),
 }
-"""Shapes with blocks of one row and of two, and padding on all sides."""
+"""Shapes with one row of outputs, with two and with four at a time, and padding on all sides."""
 
 
 def test_a_patch_serves_outputs_that_are_stored_later() -> None:
@@ -71,8 +75,22 @@ def test_a_patch_serves_outputs_that_are_stored_later() -> None:
     assert (text.count("mve.push_bytes"), text.count("saturated : memref")) == (4, 2)
 
 
-def test_sums_in_front_of_a_loop_are_not_used_behind_it() -> None:
-    assert "mve.push_three" in check_loops(*on_buffers(IN_C["a loop in a row"]))
+@pytest.mark.parametrize(
+    ("name", "ops"),
+    [
+        ("a column that is pushed", {"mve.push_three"}),
+        ("two images", {"mve.shift_in", "mve.mla_across"}),
+        ("a loop in a row", {"mve.shift_in", "mve.mla_across", "dsp.opaque"}),
+        ("five columns", {"mve.mla_across"}),
+        ("clipped in steps", {"mve.mla_across"}),
+    ],
+)
+def test_how_padding_is_met(name: str, ops: set[str]) -> None:
+    """A column is pushed into a patch, rows move in it, or outputs lack columns."""
+    text = check_loops(*on_buffers(IN_C[name]))
+    every = {"mve.push_three", "mve.shift_in", "mve.mla_across"}
+    assert {op for op in every | {"dsp.opaque"} if op in text} >= ops
+    assert not any(op in text for op in every - ops)
 
 
 @pytest.mark.parametrize(
