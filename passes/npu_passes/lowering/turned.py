@@ -15,11 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import MemoryAllocEffect, is_side_effect_free
+from xdsl.traits import (
+    MemoryAllocEffect,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    is_side_effect_free,
+)
 
 from npu_passes.analysis.affine_index import constant_of
 from npu_passes.analysis.nests import NestReader
@@ -40,10 +45,17 @@ def can_turn(ops: Sequence[Operation]) -> bool:
         if isinstance(op, scf.ForOp):
             if op.iter_args or None in map(constant_of, (op.lb, op.ub, op.step)):
                 return False
-        elif not (is_side_effect_free(op) or is_view(op)):
+        elif not (is_side_effect_free(op) or is_view(op) or reads_constants(op)):
             return False
     nodes = NestReader.read(ops, outer_buffers(ops))
     return nest.can_turn(nodes)
+
+
+def reads_constants(op: Operation) -> bool:
+    """Whether an op only reads buffers that nothing changes."""
+    buffers = [value for value in op.operands if isinstance(value.type, MemRefType)]
+    constant = all(isinstance(root_of(each).owner, memref.GetGlobalOp) for each in buffers)
+    return constant and has(op, MemoryReadEffect) and not has(op, MemoryWriteEffect)
 
 
 def outer_buffers(ops: Sequence[Operation]) -> list[SSAValue]:

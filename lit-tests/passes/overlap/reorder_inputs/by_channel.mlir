@@ -6,7 +6,7 @@
 // CHECK-NOT:   kept
 // OFFSETS-LABEL: func.func @vectors
 // OFFSETS-SAME: sram.arena = 1164 : i64
-// OFFSETS:     npu.conv2d {{.*}} {npu.by_channel, npu.overlays = array<i64: 0, 3, 12, -1>}
+// OFFSETS:     npu.conv2d {{.*}} {npu.by_channel, npu.overlays = array<i64: 0, 3, 12, 144>}
 builtin.module attributes {npu.target = #npu.target<"cortex-m55", {sram_bytes = 65536 : i64, flash_bytes = 65536 : i64, features = ["dsp", "mve"]}>} {
   "memref.global"() <{sym_name = "w", type = memref<8x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<8x1x3x3xi8>, sym_visibility = "private", constant}> : () -> ()
   "memref.global"() <{sym_name = "b", type = memref<8xi32, #npu.flash>, initial_value = dense<1> : tensor<8xi32>, sym_visibility = "private", constant}> : () -> ()

@@ -4,12 +4,14 @@ A kernel row is a run of contiguous bytes, as in `dense.py`. Two neighbouring pi
 are computed together: four loads of 16 bytes, then four `mve.mla_across`. The weights lie in the
 order [filter, kernel y, kernel x, channel], so any part of a kernel row is a run, too; windows that
 padding cuts are runs that are shorter. If 16 does not divide a run, its last load reads the rest
-only, and other lanes are zero. The weights behind them may be any.
+only, and other lanes are zero. The weights behind them may be any. Or zeros stand behind the
+weights, and the load reads on where the row of the map does (`long_runs.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +19,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
 from npu_dialect.npu import PoolAttr
+from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
@@ -28,6 +31,7 @@ from npu_passes.lowering.kernels.walk import visit
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Span, interior
+from npu_plans.kernels.long_runs import LongRuns
 from npu_plans.kernels.packing import PAIR, QUAD
 
 BYTES = mve.VECTOR_BYTES
@@ -57,15 +61,28 @@ class VectorDenseKernel:
         self.rows, self.columns = grid.rows, grid.columns
         self.filters = len(layer.weights) // groups.count
         self.row_bytes = self.columns.kernel * grid.channels
-        self.filter_bytes = self.rows.kernel * self.row_bytes
+        self.runs = LongRuns(
+            self.row_bytes,
+            self.pixels,
+            grid.pixel,
+            grid.channels + (groups.count - 1) * groups.channels,
+            (groups.count - 1) * groups.channels,
+        )
+        windows = self.rows.outputs * self.columns.outputs
+        self.reads_on = self.is_close and layer.unit.form != "narrow" and self.runs.pays(windows)
+        self.row_taps = self.row_bytes + (self.runs.padding if self.reads_on else 0)
+        self.filter_bytes = self.rows.kernel * self.row_taps
         kernel = self.rows.kernel, self.columns.kernel
         weights = layer.weights.reshape(len(layer.weights), -1, *kernel).transpose(0, 2, 3, 1)
+        weights = weights.reshape(-1, self.row_bytes)
+        padded = np.pad(weights, ((0, 0), (0, self.row_taps - self.row_bytes)))
         # The last load of the last filter reads on.
-        self.taps = layer.table("taps", np.append(weights.ravel(), np.zeros(BYTES - 1, np.int8)))
+        self.taps = layer.table("taps", np.append(padded.ravel(), np.zeros(BYTES - 1, np.int8)))
         self.patch = layer.vector(map)
         self.outputs = outputs_of(layer)
         self.zero = layer.b.integer(0)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
+        self.inner, self.here = False, self.taps
         self.first_channel: Index = 0
         self.first_filter: Index = 0
         if self.is_flat:
@@ -99,6 +116,11 @@ class VectorDenseKernel:
         even = self.grid.is_even and self.layer.has_even_pixels
         return self.pool is None and self.grid.is_pointwise and even
 
+    @property
+    def pixels(self) -> Axis:
+        """The windows of a row; if the loops run over all pixels as one row, of all of them."""
+        return Axis(self.rows.size * self.columns.size, 1) if self.is_flat else self.columns
+
     def build(self) -> None:
         """Build a loop over the groups, inside it over the outputs, then over blocks of filters."""
 
@@ -116,27 +138,45 @@ class VectorDenseKernel:
         if self.pool is not None:
             axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
         if self.is_flat:
-            count = self.rows.size * self.columns.size
-            visit(self.b, Span(0, 1, 1), Span(0, count, count), PAIR, self.pair, self.point)
+            columns = self.in_front(interior(self.pixels, None), None)
+            visit(self.b, Span(0, 1, 1), columns, PAIR, self.pair, self.point)
             return
         total = self.rows.outputs if axes is None else axes[0].outputs
         rows = Span(0, total, total)
-        columns = interior(self.columns, None if axes is None else axes[1])
+        pool = None if axes is None else axes[1]
+        columns = self.in_front(interior(self.columns, pool), pool)
         if axes is None:
             visit(self.b, rows, columns, PAIR, self.pair, self.point)
         else:
             visit(self.b, rows, columns, 1, self.window, self.clipped_window)
 
+    def in_front(self, columns: Span, pool: Axis | None) -> Span:
+        """Those of some columns whose loads may read on, or whose pooled windows' loads may."""
+        if not self.reads_on:
+            return columns
+        high = self.runs.safe
+        if pool is not None:
+            high = (high - pool.reach + pool.before) // pool.stride + 1
+        return replace(columns, high=min(columns.high, max(columns.low, high)))
+
     # -- sums ------------------------------------------------------------------------------------
 
     def sums(
-        self, row: Index, column: Index, places: Sequence[int], filter: Index, count: int
+        self,
+        row: Index,
+        column: Index,
+        places: Sequence[int],
+        filter: Index,
+        count: int,
+        *,
+        inner: bool,
     ) -> list[SSAValue]:
         """What is kept of the sums of some pixels, for `count` filters.
 
         The first pixel is an output at any row and column. With others, `places` bytes behind it,
-        no padding cuts the columns of the windows.
+        no padding cuts the columns of the windows. `inner`: their loads may read on.
         """
+        self.inner = inner and self.reads_on
         b, sums = self.b, dict[tuple[int, int], SSAValue]()
         later = self.is_short and isinstance(self.outputs, VectorOutputs)
         base = b.add(self.grid.origin(b, row, column), self.first_channel)
@@ -178,7 +218,7 @@ class VectorDenseKernel:
 
         def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             at = b.add(base, b.mul(ky, self.grid.row_step))
-            taps = b.add(first, b.mul(ky, self.row_bytes))
+            taps = b.add(first, b.mul(ky, self.row_taps))
             if self.is_close and (columns is None or channels % BYTES == 0):
                 left, width = b.mul(low, channels), b.mul(b.sub(high, low), channels)
                 return run(b.add(at, left), b.add(taps, left), width, sums)
@@ -210,7 +250,7 @@ class VectorDenseKernel:
             loads = [self.load(self.patch, b.add(at, place), "x", bytes_) for place in places]
             x = [self.signed.bytes(each, bytes_) for each in loads]
             for f in range(count):
-                w = self.load(self.taps, b.add(taps, f * apart), "w")
+                w = self.load(self.here, b.add(taps, f * apart), "w")
                 for p, value in enumerate(x):
                     at_sum = p * count + f
                     found[at_sum] = self.product(value, w, found[at_sum])
@@ -224,7 +264,9 @@ class VectorDenseKernel:
                 sums = some(k, sums)
         else:
             sums = b.loop(0, whole, some, sums, step=BYTES, hint="k", carry="acc")
-        return sums if whole == length else some(whole, sums, length - whole)
+        if whole == length:
+            return sums
+        return some(whole, sums, None if self.inner else length - whole)
 
     def product(self, x: SSAValue, w: SSAValue, total: SSAValue) -> SSAValue:
         """A sum plus the products of all lanes."""
@@ -241,18 +283,21 @@ class VectorDenseKernel:
 
     def pair(self, row: Index, column: Index) -> None:
         """Compute two neighbouring outputs, for all filters."""
-        self.some(row, column, PAIR)
+        self.some(row, column, PAIR, inner=True)
 
     def point(self, row: Index, column: Index) -> None:
         """Compute one output, for all filters."""
-        self.some(row, column, 1)
+        self.some(row, column, 1, inner=False)
 
-    def some(self, row: Index, column: Index, pixels: int) -> None:
+    def some(self, row: Index, column: Index, pixels: int, *, inner: bool) -> None:
         """Compute some neighbouring outputs, for all filters."""
         places = [self.grid.pitch * p for p in range(pixels)]
+        self.here = self.taps
+        if self.is_short and self.reads_on:
+            self.here = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
 
         def block(filter: Index, count: int) -> None:
-            kept = self.sums(row, column, places, filter, count)
+            kept = self.sums(row, column, places, filter, count, inner=inner)
             self.outputs.put(kept, filter, count, row, column, flat=self.is_flat)
 
         self.layer.each_block(block, self.first_filter, self.filters)
@@ -281,7 +326,7 @@ class VectorDenseKernel:
                 def some(wx: Index, best: Sequence[SSAValue], pixels: int) -> list[SSAValue]:
                     x = b.add(left, b.mul(wx, xs.dilation), "cx")
                     places = [across * p for p in range(pixels)]
-                    kept = self.sums(y, x, places, filter, count)
+                    kept = self.sums(y, x, places, filter, count, inner=width > 1)
                     return self.outputs.greatest(best, kept)
 
                 if width == 1:

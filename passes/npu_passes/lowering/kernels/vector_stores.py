@@ -1,7 +1,7 @@
 """Chooses how a kernel on vectors stores its sums, by the layout of the output.
 
-Where the channels of a pixel lie side by side, four of them are stored at once, by plain stores.
-Elsewhere, as in an output of the function, two pixels of four channels are scattered:
+Two pixels of four channels are scattered at once. One is stored by a plain store if its channels
+lie side by side:
 
     %q = mve.narrow %first, %second : vector<4xi32> -> vector<8xi16>
     mve.scatter %q, %ofm[%at] at %targets reach 434 saturated : memref<2304xi8, #npu.sram>
@@ -40,7 +40,7 @@ def outputs_of(layer: Layer) -> Outputs:
     if element_of(layer.out) not in BYTE_TYPES:
         return SingleOutputs(layer)
     if (steps := pixel_steps(type_)) is not None:
-        kind = VectorOutputs if layer.folding is None else FoldedOutputs
+        kind = PairedOutputs if layer.folding is None else FoldedOutputs
         return kind(layer, scaling, steps)
     if layer.folding is not None or not can_scatter(type_):
         return SingleOutputs(layer)
@@ -56,6 +56,22 @@ def can_scatter(type_: MemRefType[Attribute]) -> bool:
     """Whether two pixels of four channels lie within the reach of a vector of places."""
     steps = map_steps(type_)
     return steps is not None and (FOUR - 1) * steps[0] + steps[1] < FARTHEST
+
+
+class PairedOutputs(VectorOutputs):
+    """Stores two pixels of four neighbouring channels at once."""
+
+    def __init__(self, layer: Layer, scaling: Scaling, steps: tuple[int, int]) -> None:
+        super().__init__(layer, scaling, steps)
+        self.scattered = ChannelOutputs(layer, self)
+
+    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
+        """See `VectorOutputs`."""
+        targets = [lane + end for lane in range(FOUR) for end in (0, self.steps[0])]
+        if len(kept) != 2 or filters != FOUR or targets[-1] >= FARTHEST:
+            super().store(kept, scales, place, filters)
+            return
+        self.scattered.store([self.rounded(sums, scales) for sums in kept], place, targets)
 
 
 class ScatteredOutputs(VectorOutputs):
