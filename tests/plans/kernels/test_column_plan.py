@@ -171,7 +171,7 @@ def test_padding() -> None:
 def test_instructions() -> None:
     plan = ColumnPlan(FIVE, FIVE)
     assert plan.of_run(Run(0, EIGHT)) == 4 * 4 + 18 + 2 * 7 + 2 * (6 + 2) + 6
-    assert plan.of_run(Run(0, 12)) == 6 * 4 + 28 + 3 * 7 + 3 * (6 + 5) + 2 * 6
+    assert plan.of_run(Run(0, 12)) == 6 * 4 + 28 + 3 * 7 + 3 * (6 + 2) + 2 * 6
     row = plan.of_run(Run(0, 12)) + 6 + 2 * 8 + (2 - 4)
     assert plan.of_row == row
     assert plan.total(1) == 16 + 12 * row + 4 * (8 + 3 * 6)

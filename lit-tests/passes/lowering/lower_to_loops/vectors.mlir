@@ -5,7 +5,27 @@
 "memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x24x1x1xi8, #npu.flash>, initial_value = dense<2> : tensor<4x24x1x1xi8>, constant}> : () -> ()
 
 // CHECK: sym_name = "pointwise_taps", type = memref<143xi8, #npu.flash>
-// CHECK-LABEL: func.func @pointwise(%x: memref<1x24x8x8xi8, strided<[1536, 1, 192, 24]>, #npu.sram>, %y: memref<1x4x8x8xi8, strided<[256, 1, 32, 4]>, #npu.sram>) {
+// CHECK-LABEL: func.func @pointwise(
+// CHECK:       scf.for %ox = %{{.*}} to %c62 step %{{.*}} {
+// CHECK:         mve.load %{{.*}} : memref<1536xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.load %{{.*}} : memref<1536xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.load %taps{{.*}} : memref<143xi8, #npu.flash> -> vector<16xi8>
+// CHECK-COUNT-2: mve.mla_across
+// CHECK:         mve.load %taps
+// CHECK-COUNT-2: mve.mla_across
+// CHECK-NOT:     first
+// CHECK:         mve.join
+// CHECK:         mve.to_float
+// CHECK-NEXT:    mve.mul
+// CHECK-NEXT:    mve.round
+// CHECK:         mve.narrow
+// CHECK:         mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 8 saturated : memref<256xi8, #npu.sram>
+// CHECK:         mve.load %{{.*}} first 8 : memref<1536xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.max
+// CHECK-NEXT:    mve.min
+// CHECK-NEXT:    mve.add
+// CHECK:         mve.store %{{.*}} : vector<4xi32>, memref<256xi8, #npu.sram>
+func.func @pointwise(%x: memref<1x24x8x8xi8, strided<[1536, 1, 192, 24]>, #npu.sram>, %y: memref<1x4x8x8xi8, strided<[256, 1, 32, 4]>, #npu.sram>) {
   %w = memref.get_global @w : memref<4x24x1x1xi8, #npu.flash>
   npu.conv2d ins(%x, %w : memref<1x24x8x8xi8, strided<[1536, 1, 192, 24]>, #npu.sram>, memref<4x24x1x1xi8, #npu.flash>) outs(%y : memref<1x4x8x8xi8, strided<[256, 1, 32, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
   func.return
@@ -54,9 +74,9 @@ func.func @patches(%x: memref<1x4x5x4xi8, strided<[80, 1, 16, 4]>, #npu.sram>, %
 // CHECK:       mve.store %vector, %s[%{{.*}}] : vector<16xi8>, memref<48xi8, #npu.sram>
 // CHECK:       scf.for %c = %{{.*}} to %{{.*}} step %{{.*}} {
 // CHECK:         scf.for %iy = %{{.*}} to %{{.*}} step %{{.*}} {
-// CHECK:           mve.gather %x{{.*}}[%{{.*}}] at %sources{{.*}} reach 29 : memref<80xi8, #npu.sram>
+// CHECK:           mve.gather %channel{{.*}}[%{{.*}}] at %sources{{.*}} reach 29 : memref<77xi8, strided<[1], offset: ?>, #npu.sram>
 // CHECK:           mve.scatter %new, %s[%{{.*}}] at %copies{{.*}} reach 9 : memref<48xi8, #npu.sram>
-// CHECK:         mve.gather %x{{.*}}[%{{.*}}] at %sources{{.*}} reach 29 : memref<80xi8, #npu.sram>
+// CHECK:         mve.gather %channel{{.*}}[%{{.*}}] at %sources{{.*}} reach 29 : memref<77xi8, strided<[1], offset: ?>, #npu.sram>
 // CHECK:         mve.load %taps[%{{.*}}] : memref<69xi8, #npu.flash> -> vector<16xi8>
 // CHECK:         scf.for %oy = %{{.*}} to %{{.*}} step %{{.*}} {
 // CHECK:           mve.gather_bytes %s[%{{.*}}] at %places{{.*}} reach 19 : memref<48xi8, #npu.sram>
