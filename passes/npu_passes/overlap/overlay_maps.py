@@ -85,13 +85,13 @@ class OverlayMapsPass(RefusingPass):
 def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:
     """What the claims of a layer depend on: op, properties, types of operands, and its pairs.
 
-    The values of weights and of output scales are left out: no address depends on them.
+    How often it runs decides what is worth its flash. The values of weights and of output scales are left out: no address depends on them.
     """
     operands = list(layer.operands)
     same = tuple(operands.index(value) for value in operands)
     types = tuple(value.type for value in operands)
     properties = tuple((name, without_scales(layer.properties[name])) for name in layer.properties)
-    orders = FLASH.get(layer), BY_CHANNEL.is_on(layer), OVER_INPUT.is_on(layer)
+    orders = FLASH.get(layer), BY_CHANNEL.is_on(layer), OVER_INPUT.is_on(layer), layer.repetitions
     return layer.name, frozenset(properties), types, same, tuple(pairs), orders
 
 

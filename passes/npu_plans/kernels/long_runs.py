@@ -19,6 +19,8 @@ from npu_plans.kernels.sixteen_plan import is_worth
 
 BYTES = 16
 """Bytes of a load."""
+LOST = 34
+"""Instructions of an output more that is computed alone, not beside its neighbour."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,14 @@ class LongRuns:
             return 0
         return (last // self.pixel + self.columns.before) // self.columns.stride + 1
 
-    def pays(self, windows: int) -> bool:
+    def pays(self, kernel_rows: int, windows: int) -> bool:
         """Whether zeros behind each run are worth their flash, with so many windows a filter.
 
-        Two pixels by two filters load two runs, so each of the four outputs saves an instruction.
+        Two pixels by two filters load two runs, so each of the four outputs saves an instruction
+        for each kernel row. Outputs near the end of a row are computed one by one instead.
         """
         low, high = self.columns.interior()
-        inner = min(high, self.safe) - low
-        return self.padding > 0 and inner > 1 and is_worth(windows, self.padding)
+        inner = max(0, min(high, self.safe) - low)
+        saved = kernel_rows * inner - LOST * (high - low - inner)
+        rows = windows / self.columns.outputs
+        return self.padding > 0 and is_worth(rows * saved, kernel_rows * self.padding)

@@ -44,12 +44,14 @@ def test_no_load_reads_behind_the_row(
 
 
 def test_where_zeros_are_worth_their_flash() -> None:
-    """An output saves an instruction, and a byte is worth four."""
-    runs = LongRuns(8, Axis(48, 1), 8, 8)
+    """An output saves an instruction, and a byte is worth four. Those behind take more."""
+    runs = LongRuns(8, Axis(98, 1), 8, 8)
     assert runs.padding == 8
-    assert runs.safe == 47
-    assert runs.pays(32)
-    assert not runs.pays(31)
-    assert not LongRuns(16, Axis(48, 1), 16, 16).pays(1 << 20)
-    assert not LongRuns(8, Axis(2, 1), 8, 8).pays(1 << 20)
-    assert LongRuns(8, Axis(3, 1), 8, 8).pays(1 << 20)
+    assert runs.safe == 97
+    assert runs.pays(1, 98)
+    assert not LongRuns(8, Axis(60, 1), 8, 8).pays(1, 60)
+    assert LongRuns(8, Axis(60, 1), 8, 8).pays(1, 98)
+    assert not LongRuns(8, Axis(35, 1), 8, 8).pays(1, 1 << 20)
+    assert not LongRuns(16, Axis(98, 1), 16, 16).pays(1, 1 << 20)
+    assert not LongRuns(24, Axis(12, 3, 1, 1, 1), 8, 8).pays(3, 144)
+    assert LongRuns(24, Axis(48, 3, 1, 1, 1), 8, 8).pays(3, 48 * 48)

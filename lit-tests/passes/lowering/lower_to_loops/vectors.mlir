@@ -6,9 +6,9 @@
 
 // CHECK: sym_name = "pointwise_taps", type = memref<143xi8, #npu.flash>
 // CHECK-LABEL: func.func @pointwise(
-// CHECK:       scf.for %ox = %{{.*}} to %c62 step %{{.*}} {
-// CHECK:         mve.load %{{.*}} : memref<1536xi8, #npu.sram> -> vector<16xi8>
-// CHECK:         mve.load %{{.*}} : memref<1536xi8, #npu.sram> -> vector<16xi8>
+// CHECK:       scf.for %ox = %{{.*}} to %c142 step %{{.*}} {
+// CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
 // CHECK:         mve.load %taps{{.*}} : memref<143xi8, #npu.flash> -> vector<16xi8>
 // CHECK-COUNT-2: mve.mla_across
 // CHECK:         mve.load %taps
@@ -19,15 +19,15 @@
 // CHECK-NEXT:    mve.mul
 // CHECK-NEXT:    mve.round
 // CHECK:         mve.narrow
-// CHECK:         mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 8 saturated : memref<256xi8, #npu.sram>
-// CHECK:         mve.load %{{.*}} first 8 : memref<1536xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 8 saturated : memref<576xi8, #npu.sram>
+// CHECK:         mve.load %{{.*}} first 8 : memref<3456xi8, #npu.sram> -> vector<16xi8>
 // CHECK:         mve.max
 // CHECK-NEXT:    mve.min
 // CHECK-NEXT:    mve.add
-// CHECK:         mve.store %{{.*}} : vector<4xi32>, memref<256xi8, #npu.sram>
-func.func @pointwise(%x: memref<1x24x8x8xi8, strided<[1536, 1, 192, 24]>, #npu.sram>, %y: memref<1x4x8x8xi8, strided<[256, 1, 32, 4]>, #npu.sram>) {
+// CHECK:         mve.store %{{.*}} : vector<4xi32>, memref<576xi8, #npu.sram>
+func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu.sram>, %y: memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) {
   %w = memref.get_global @w : memref<4x24x1x1xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<1x24x8x8xi8, strided<[1536, 1, 192, 24]>, #npu.sram>, memref<4x24x1x1xi8, #npu.flash>) outs(%y : memref<1x4x8x8xi8, strided<[256, 1, 32, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  npu.conv2d ins(%x, %w : memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu.sram>, memref<4x24x1x1xi8, #npu.flash>) outs(%y : memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
   func.return
 }
 

@@ -68,8 +68,9 @@ class VectorDenseKernel:
             grid.channels + (groups.count - 1) * groups.channels,
             (groups.count - 1) * groups.channels,
         )
-        windows = self.rows.outputs * self.columns.outputs
-        self.reads_on = self.is_close and layer.unit.form != "narrow" and self.runs.pays(windows)
+        windows = layer.op.repetitions * self.rows.outputs * self.columns.outputs
+        fast = layer.unit.form != "narrow"
+        self.reads_on = self.is_close and fast and self.runs.pays(self.rows.kernel, windows)
         self.row_taps = self.row_bytes + (self.runs.padding if self.reads_on else 0)
         self.filter_bytes = self.rows.kernel * self.row_taps
         kernel = self.rows.kernel, self.columns.kernel
