@@ -29,7 +29,8 @@ output both lie plane by plane, as an output then follows its input closely, and
 one does, if no other order of loops lets the output follow. Of other layouts, at the peak,
 `npu.over_input` says that each output overwrites its own channel of the input only, so the two may
 begin at the same byte; it is for steps that are so large that outputs stay in front of all that is
-read later, and for layers that copy a channel before they write it.
+read later, for layers that copy a channel before they write it, and for rows of few columns, whose
+windows are gathered before the output reaches them.
 
 A kernel with a working memory takes more flash. If the constants of a program do not fit into its
 flash even with all other layers small (`npu-choose-flash`), the bytes go to the layers, these and

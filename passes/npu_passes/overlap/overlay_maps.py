@@ -85,7 +85,8 @@ class OverlayMapsPass(RefusingPass):
 def shape_of(layer: LayerOp, pairs: Sequence[tuple[int, int]]) -> Hashable:
     """What the claims of a layer depend on: op, properties, types of operands, and its pairs.
 
-    How often it runs decides what is worth its flash. The values of weights and of output scales are left out: no address depends on them.
+    How often it runs decides what is worth its flash. The values of weights and of output scales
+    are left out: no address depends on them.
     """
     operands = list(layer.operands)
     same = tuple(operands.index(value) for value in operands)
