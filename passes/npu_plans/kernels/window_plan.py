@@ -337,7 +337,7 @@ class WindowPlan:
             for row in range(0, rows, lines)
         ]
         following = [Piece(rows, min(lines, more), patch) for patch in patches] if more else []
-        together = 2 if lines == 1 and rows > 1 else 1
+        together = self.together(rows, len(patches))
         for first in range(0, len(pieces), together):
             if self.ahead:
                 later = [*pieces, following][first + 1 : first + together + 1]
@@ -354,10 +354,20 @@ class WindowPlan:
         if waiting:
             yield Store(tuple(waiting))
 
+    def together(self, rows: int, patches: int) -> int:
+        """How many lines of patches are there together.
+
+        Two rows share weights. Four do if each has one patch: then four neighbouring outputs have
+        equal weights and first values, and are requantised together.
+        """
+        if self.form.lines > 1 or rows == 1:
+            return 1
+        return FOUR if patches == 1 and rows == FOUR and self.form.clips else 2
+
     def groups(self, chunk: Sequence[Sequence[Piece]]) -> list[list[Piece]]:
         """Patches that are there together: of two rows, or two neighbours, if they are clipped."""
         if len(chunk) > 1:
-            pairs = [list(pair) for pair in zip(*chunk, strict=True)]
+            pairs = [list(column) for column in zip(*chunk, strict=True)]
         else:
             pairs = [list(chunk[0][at : at + 2]) for at in range(0, len(chunk[0]), 2)]
         return pairs if self.form.clips else [[piece] for pair in pairs for piece in pair]

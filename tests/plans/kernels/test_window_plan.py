@@ -309,6 +309,18 @@ def test_patches_of_the_next_rows_are_gathered_ahead() -> None:
     assert alone == [Gather(pieces[1])]
 
 
+def test_four_rows_of_one_patch_are_there_together() -> None:
+    """Four neighbouring outputs have equal weights then, and equal first values."""
+    plan = WindowPlan(same(25), same(5), Form(3, 4, clips=True), over=True)
+    (patch,) = plan.patches(0, 5)
+    found = [each for each in plan.events(4, [patch], 1) if isinstance(each, Multiply)]
+    (phases,) = [[product.phase for product in each.products] for each in found]
+    assert phases == [(0, column) for column in range(-1, 4) for _ in range(4)]
+    assert plan.together(3, 1) == plan.together(4, 2) == 2
+    tall = WindowPlan(same(25), same(5), Form(4, 4, clips=True))
+    assert tall.together(4, 1) == 1
+
+
 def test_outputs_with_equal_weights_are_neighbours() -> None:
     plan = WindowPlan(same(25), same(5), Form(3, 2, clips=True))
     (patch,) = plan.patches(0, 5)

@@ -29,6 +29,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
@@ -237,6 +238,8 @@ class Part:
         self.row, self.column, self.taps = row, column, channel.taps
         self.patches: dict[Piece, SSAValue] = {}
         self.sums: list[SSAValue] = []
+        self.first: SSAValue | None = None
+        """What all four sums begin with besides the bias, if it is the same."""
         self.fours: list[SSAValue] = []
 
     def run(self, events: Iterable[Event]) -> None:
@@ -258,8 +261,11 @@ class Part:
             self.taps = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
         for phase, group in groupby(products, attrgetter("phase")):
             weights = self.channel.weights.get(phase) or self.weights(phase)
-            for product in group:
-                data, edge = self.patches[product.piece], edges.get(plan.taps(phase[1]))
+            some, edge = list(group), edges.get(plan.taps(phase[1]))
+            if edge is not None and len(some) == FOUR and not self.sums:
+                self.first, edge = edge, None
+            for product in some:
+                data = self.patches[product.piece]
                 op = mve.MulAcrossOp(data, weights)
                 if edge is not None:
                     op = mve.MlaAcrossOp(data, weights, edge)
@@ -274,10 +280,12 @@ class Part:
 
     def round(self) -> None:
         """Requantise up to four sums; the last one is repeated."""
-        four = self.in_lanes(self.sums)
-        rounded = self.kernel.outputs.rounded(four, self.channel.bias, self.channel.scale)
+        four, bias = self.in_lanes(self.sums), self.channel.bias
+        if self.first is not None:
+            bias = self.b.binary(arith.AddiOp, bias, self.first, "start")
+        rounded = self.kernel.outputs.rounded(four, bias, self.channel.scale)
         self.fours.append(rounded)
-        self.sums = []
+        self.sums, self.first = [], None
 
     def in_lanes(self, few: Sequence[T]) -> list[T]:
         """Up to four values in the order of their lanes; the last one is repeated."""
