@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -155,6 +155,7 @@ class WindowPlan:
         return full and rows.outputs * columns.outputs >= LEAST_OUTPUTS
 
     @staticmethod
+    @lru_cache(maxsize=256)
     def best(rows: Axis, columns: Axis, *, over: bool = False, closely: bool = False) -> WindowPlan:
         """The plan of windows that fit with the fewest instructions for a row of outputs.
 

@@ -332,31 +332,27 @@ SIDED: dict[type[Operation], Meaning] = {
 """Ops on every second lane; their functions also get the first one of these."""
 
 
+BY_OP: dict[type[Operation], Callable[[Any], Meaning]] = {
+    mve.LoadOp: load,
+    mve.StoreOp: store,
+    mve.MlaAcrossOp: mla_across,
+    mve.MulAcrossOp: mul_across,
+    mve.GatherOp: gather,
+    mve.GatherBytesOp: gather_bytes,
+    mve.ScatterOp: scatter,
+    mve.SplatOp: splat,
+    mve.ShiftInOp: shift_in,
+}
+"""Ops whose meaning depends on their types or properties."""
+
+
 def vector_meaning(op: Operation) -> Meaning | None:
     """The function of an op on vectors, of all its operands; None for another op."""
-    match op:
-        case mve.LoadOp():
-            return load(op)
-        case mve.StoreOp():
-            return store(op)
-        case mve.MlaAcrossOp():
-            return mla_across(op)
-        case mve.MulAcrossOp():
-            return mul_across(op)
-        case mve.GatherOp():
-            return gather(op)
-        case mve.GatherBytesOp():
-            return gather_bytes(op)
-        case mve.ScatterOp():
-            return scatter(op)
-        case mve.LongOp():
-            return partial(SIDED[type(op)], 0 if op.top is None else 1)
-        case mve.SplatOp():
-            return splat(op)
-        case mve.ShiftInOp():
-            return shift_in(op)
-        case _:
-            return SIMPLE.get(type(op))
+    if isinstance(op, mve.LongOp):
+        return partial(SIDED[type(op)], 0 if op.top is None else 1)
+    if (meaning_of := BY_OP.get(type(op))) is not None:
+        return meaning_of(op)
+    return SIMPLE.get(type(op))
 
 
 def run_vector(

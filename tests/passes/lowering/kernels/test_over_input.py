@@ -143,7 +143,7 @@ def test_patches_are_gathered_ahead(shape: Shape, height: int, width: int) -> No
     check_loops(module, layers)
 
 
-@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-O3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", [PLAIN, AHEAD, replace(AHEAD, input=(1, 5, 9, 6))])
 def test_helium(shape: Shape, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55."""

@@ -108,7 +108,7 @@ def test_maps_in_planes(tmp_path: Path) -> None:
     check_core(*modules, "-O2", tmp_path)
 
 
-@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-O3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", IN_C)
 def test_helium(name: str, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55."""
