@@ -90,3 +90,13 @@ func.func @copy(%halves: memref<8xi16, #npu.sram>, %i: index, %j: index) {
   dsp.copy_words 2 from %halves[%i] to %halves[%j] : memref<8xi16, #npu.sram>, memref<8xi16, #npu.sram>
   func.return
 }
+
+// A buffer that is opaque to C compilers is read as it is.
+// CHECK-LABEL: func.func @opaque(
+// CHECK:         memref.load %hidden[%i] : memref<8xi8>
+// CHECK-NOT:     dsp
+func.func @opaque(%bytes: memref<8xi8, #npu.sram>, %i: index) -> i8 {
+  %hidden = dsp.opaque %bytes : memref<8xi8, #npu.sram>
+  %a = memref.load %hidden[%i] : memref<8xi8, #npu.sram>
+  func.return %a : i8
+}
