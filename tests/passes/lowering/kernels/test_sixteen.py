@@ -79,7 +79,7 @@ IN_C = {
 """Shapes whose windows are all cut, with loops inside, and in steps."""
 
 
-@pytest.mark.parametrize("name", ["tiny", "inside"])
+@pytest.mark.parametrize("name", [pytest.param("tiny", marks=pytest.mark.slow), "inside"])
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
     with always():

@@ -93,14 +93,18 @@ def test_how_padding_is_met(name: str, ops: set[str]) -> None:
     assert not any(op in text for op in every - ops)
 
 
+SLOW = ("two rows", "two images")
+
+
 @pytest.mark.parametrize(
-    "name", ["two rows", "unsigned", pytest.param("two images", marks=pytest.mark.slow)]
+    "name", ["unsigned", *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)]
 )
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
     check_host(*on_buffers(IN_C[name]))
 
 
+@pytest.mark.slow
 def test_maps_in_planes(tmp_path: Path) -> None:
     """On the host, and on the emulated Cortex-M55."""
     modules = on_buffers(IN_C["two images"], planar=True)
