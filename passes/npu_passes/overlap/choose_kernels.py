@@ -261,10 +261,12 @@ def over_input(
 
     Copies of channels must take no more bytes than the layer does without.
     """
-    slow = patches_beat_windows(op, options_of(op, options))
-    if can_overwrite(op, options_of(op, options)) and not (slow and fits_behind(op, memory_in)):
+    own = options_of(op, options)
+    if can_overwrite(op, own) and not (
+        fits_behind(op, memory_in) and patches_beat_windows(op, own)
+    ):
         return Choice(op, over=True)
-    if memory_in is None or not can_copy_over(op, options_of(op, options)):
+    if memory_in is None or not can_copy_over(op, own):
         return None
     memory = memory_in(0, far(op))
     return None if memory is None else Choice(op, memory, over=True)

@@ -299,13 +299,12 @@ def shift_in(by: int) -> Helper:
     """The function that moves the bytes of each word up by some, or down."""
     way, bits = ("l", 8 * by) if by > 0 else ("r", -8 * by)
     inside = f"i % 4 >= {by}" if by > 0 else f"i % 4 < {4 + by}"
+    source = f"i - {by}" if by > 0 else f"i + {-by}"
     return Helper(
         "npu_i8x16 {}(npu_i8x16 fill, npu_i8x16 x)",
         f"In each word, bytes moved {'up' if by > 0 else 'down'} by {abs(by)}; others are those "
         "of `fill`.",
-        computed(mve.I8X16, f"r.lane[i] = {inside} ? x.lane[i - {by}] : fill.lane[i];").replace(
-            "- -", "+ "
-        ),
+        computed(mve.I8X16, f"r.lane[i] = {inside} ? x.lane[{source}] : fill.lane[i];"),
         "const uint32x4_t words = vreinterpretq_u32_s8(x);\n"
         f"return vreinterpretq_s8_u32(vs{way}iq_n_u32(vreinterpretq_u32_s8(fill), words, {bits}));",
         ARM,

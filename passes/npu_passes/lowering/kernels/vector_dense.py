@@ -83,7 +83,7 @@ class VectorDenseKernel:
         self.outputs = outputs_of(layer)
         self.zero = layer.b.integer(0)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
-        self.inner, self.here = False, self.taps
+        self.here = self.taps
         self.first_channel: Index = 0
         self.first_filter: Index = 0
         if self.is_flat:
@@ -177,7 +177,6 @@ class VectorDenseKernel:
         The first pixel is an output at any row and column. With others, `places` bytes behind it,
         no padding cuts the columns of the windows. `inner`: their loads may read on.
         """
-        self.inner = inner and self.reads_on
         b, sums = self.b, dict[tuple[int, int], SSAValue]()
         later = self.is_short and isinstance(self.outputs, VectorOutputs)
         base = b.add(self.grid.origin(b, row, column), self.first_channel)
@@ -191,7 +190,9 @@ class VectorDenseKernel:
             if not later:
                 first = self.starts.of(row, at, filter, lanes)
             taps = b.mul(b.add(filter, lane), self.filter_bytes), lanes
-            found = self.products(rows, columns, (base, places), taps, first * len(places))
+            found = self.products(
+                rows, columns, (base, places), taps, first * len(places), inner=inner
+            )
             keys = [(pixel, each) for pixel in range(len(places)) for each in lanes]
             sums.update(zip(keys, found, strict=True))
         kept = self.outputs.kept([sums[key] for key in sorted(sums)], len(places))
@@ -207,6 +208,8 @@ class VectorDenseKernel:
         pixels: tuple[Index, Sequence[int]],
         filters: tuple[Index, range],
         sums: Sequence[SSAValue],
+        *,
+        inner: bool,
     ) -> Sequence[SSAValue]:
         """Add the products of some kernel rows and columns; all columns if they are None."""
         b, (base, places), (first, lanes) = self.b, pixels, filters
@@ -215,7 +218,7 @@ class VectorDenseKernel:
         def run(
             at: Index, taps: Index, length: Index, sums: Sequence[SSAValue]
         ) -> Sequence[SSAValue]:
-            return self.run((at, places), (taps, lanes), length, sums)
+            return self.run((at, places), (taps, lanes), length, sums, inner=inner)
 
         def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             at = b.add(base, b.mul(ky, self.grid.row_step))
@@ -238,6 +241,8 @@ class VectorDenseKernel:
         filters: tuple[Index, range],
         length: Index,
         sums: Sequence[SSAValue],
+        *,
+        inner: bool,
     ) -> Sequence[SSAValue]:
         """Add the products of one run of `length` bytes; 16 divides it if it is not known."""
         b, (base, places), (first, lanes) = self.b, pixels, filters
@@ -267,7 +272,7 @@ class VectorDenseKernel:
             sums = b.loop(0, whole, some, sums, step=BYTES, hint="k", carry="acc")
         if whole == length:
             return sums
-        return some(whole, sums, None if self.inner else length - whole)
+        return some(whole, sums, None if inner and self.reads_on else length - whole)
 
     def product(self, x: SSAValue, w: SSAValue, total: SSAValue) -> SSAValue:
         """A sum plus the products of all lanes."""

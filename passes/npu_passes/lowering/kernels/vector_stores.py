@@ -67,25 +67,16 @@ class PairedOutputs(VectorOutputs):
 
     def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
         """See `VectorOutputs`."""
-        targets = [lane + end for lane in range(FOUR) for end in (0, self.steps[0])]
-        if len(kept) != 2 or filters != FOUR or targets[-1] >= FARTHEST:
+        near = self.steps[0] + FOUR - 1 < FARTHEST
+        if len(kept) == 2 and filters == FOUR and near:
+            self.scatter(kept, scales, place, filters)
+        else:
             super().store(kept, scales, place, filters)
-            return
-        self.scattered.store([self.rounded(sums, scales) for sums in kept], place, targets)
 
-
-class ScatteredOutputs(VectorOutputs):
-    """Stores two pixels of four channels at once, wherever these lie."""
-
-    def __init__(self, layer: Layer, scaling: Scaling) -> None:
-        steps = map_steps(memref_type(layer.out))
-        assert steps is not None
-        super().__init__(layer, scaling, steps[1:])
-        self.apart = steps[0]
-        self.scattered = ChannelOutputs(layer, self)
-
-    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
-        """See `VectorOutputs`. Lanes without a filter are not stored."""
+    def scatter(
+        self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int
+    ) -> None:
+        """Store two pixels at a time. Lanes without a filter are not stored."""
         b, pixel = self.b, self.steps[0]
         lanes, mask = [lane * self.apart for lane in range(FOUR)], (1 << 2 * filters) - 1
         for first in range(0, len(kept), 2):
@@ -93,3 +84,17 @@ class ScatteredOutputs(VectorOutputs):
             ends = (0, pixel * (len(fours) - 1))
             targets = [lane + end for lane in lanes for end in ends]
             self.scattered.store(fours, b.add(place, first * pixel), targets, mask)
+
+
+class ScatteredOutputs(PairedOutputs):
+    """Stores two pixels of four channels at once, wherever these lie."""
+
+    def __init__(self, layer: Layer, scaling: Scaling) -> None:
+        steps = map_steps(memref_type(layer.out))
+        assert steps is not None
+        super().__init__(layer, scaling, steps[1:])
+        self.apart = steps[0]
+
+    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
+        """See `VectorOutputs`."""
+        self.scatter(kept, scales, place, filters)

@@ -210,10 +210,10 @@ def patches_beat_windows(op: Conv2dOp, options: LoopOptions) -> bool:
 
     Otherwise it gathers its windows, over its dying input.
     """
-    patches, windows = PatchPlan(*op.axes()), window_plan(op, over=True)
+    patches, filters = PatchPlan(*op.axes()), filters_of_each(op)
     if not can_have_patches(op, options) or not patches.pays:
         return False
-    return patches.total(filters_of_each(op)) < windows.total(filters_of_each(op))
+    return patches.total(filters) < window_plan(op, over=True).total(filters)
 
 
 def can_copy_over(op: Conv2dOp, options: LoopOptions) -> bool:
