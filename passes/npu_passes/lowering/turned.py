@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -34,7 +34,7 @@ from npu_plans.overlays import nest
 
 
 def can_turn(ops: Sequence[Operation]) -> bool:
-    """Whether ops, in one block, are loops that may run backwards, and ops without effects.
+    """Whether ops, in one block, are loops that may run backwards, and ops that write nothing.
 
     The loops carry no values, have constant bounds, and use no buffer that they allocate. No buffer
     is both read and written, and no two iterations write the same byte.
@@ -45,17 +45,15 @@ def can_turn(ops: Sequence[Operation]) -> bool:
         if isinstance(op, scf.ForOp):
             if op.iter_args or None in map(constant_of, (op.lb, op.ub, op.step)):
                 return False
-        elif not (is_side_effect_free(op) or is_view(op) or reads_constants(op)):
+        elif not (is_side_effect_free(op) or is_view(op) or only_reads(op)):
             return False
     nodes = NestReader.read(ops, outer_buffers(ops))
     return nest.can_turn(nodes)
 
 
-def reads_constants(op: Operation) -> bool:
-    """Whether an op only reads buffers that nothing changes."""
-    buffers = [value for value in op.operands if isinstance(value.type, MemRefType)]
-    constant = all(isinstance(root_of(each).owner, memref.GetGlobalOp) for each in buffers)
-    return constant and has(op, MemoryReadEffect) and not has(op, MemoryWriteEffect)
+def only_reads(op: Operation) -> bool:
+    """Whether the only effect of an op is that it reads memory."""
+    return has(op, MemoryReadEffect) and not has(op, MemoryWriteEffect)
 
 
 def outer_buffers(ops: Sequence[Operation]) -> list[SSAValue]:

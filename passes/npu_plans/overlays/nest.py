@@ -167,10 +167,13 @@ def backwards(nodes: Sequence[Node]) -> tuple[Node, ...]:
 def can_turn(nodes: Sequence[Node]) -> bool:
     """Whether the outermost loops may run backwards and in the opposite order.
 
-    So it is if there is nothing else beside them, if no buffer is both read and written, and if no
-    two iterations write the same byte.
+    So it is if only reads stand beside them, in front of the last loop, if no buffer is both read
+    and written, and if no two iterations write the same byte.
     """
-    if not all(isinstance(node, Loop) for node in nodes):
+    beside = [node for node in nodes if not isinstance(node, Loop)]
+    if any(isinstance(node, Choice) or node.writes for node in beside):
+        return False
+    if not isinstance(nodes[-1], Loop):
         return False
     found = [_hulls(node) for node in nodes]
     written = {access.buffer for each in found for access in each if access.writes}

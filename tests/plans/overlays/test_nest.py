@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,6 +91,9 @@ def test_backwards_has_the_same_iterations(nodes: tuple[Node, ...]) -> None:
     assert sorted(run(backwards(nodes), {})) == sorted(run(nodes, {}))
     if can_turn(nodes):
         for node in nodes:
+            if isinstance(node, Access):
+                assert not node.writes
+                continue
             assert isinstance(node, Loop)
             written: set[tuple[int, int]] = set()
             for k in range(node.count):
@@ -137,6 +141,17 @@ def test_loops_that_cannot_turn() -> None:
     assert can_turn((Loop(0, 1, (row,)),))
     assert not can_turn((Loop(0, 1, (row, read)),))
     assert not can_turn((row,))
+
+
+def test_what_may_stand_beside_loops_that_turn() -> None:
+    """Reads of what the loops do not write, in front of the last loop: they run before them all."""
+    (loop,) = rows(3, (0, 3), 4, 4)
+    read, written = (Access(each, False, Form(0), Form(3)) for each in (SOURCE, TARGET))
+    assert can_turn((read, loop))
+    assert not can_turn((loop, read))
+    assert not can_turn((written, loop))
+    assert not can_turn((replace(read, writes=True), loop))
+    assert not can_turn((Choice(((read,),)), loop))
 
 
 @st.composite
