@@ -21,7 +21,12 @@ from helpers.paths import ROOT
 SOURCES = ("src", "passes", "tools")
 FLOORS = ("npu_dialect", "npu_plans", "npu_passes", "npu_tools", "npu_train")
 """The packages, the lowest first."""
-PLAIN = ("npu_dialect.windows", "npu_dialect.machine", "npu_dialect.row_times")
+PLAIN = (
+    "npu_dialect.windows",
+    "npu_dialect.machine",
+    "npu_dialect.row_times",
+    "npu_dialect.interpreters.fused",
+)
 """All of `npu_dialect` that `npu_plans` may import: these files know no xDSL."""
 ROOMS = {
     "npu_passes": (

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from npu_dialect.npu.quantization import EXACT, Multiplier, add_multipliers
+from npu_dialect.npu.quantization import EXACT, Multiplier, add_multipliers, limits_of
 from npu_passes.support import integers
 from npu_passes.support.integers import LARGE, rounded, shifted
 from npu_passes.support.loop_builder import LoopBuilder
+from npu_plans.kernels.byte_sums import FusedSum, Summand, exactly, fused_sum
 
 
 class Addition:
@@ -50,6 +51,30 @@ class Addition:
             return self.by_multipliers(lhs, rhs)
         return self.of_floats(*map(self.number, (lhs, rhs), self.points))
 
+    def fused(self, elements: Sequence[Attribute]) -> FusedSum | None:
+        """Fused multiply-adds that give the same integers for two bytes; None if none are known.
+
+        `elements`: the types of the two bytes.
+        """
+        if self.mode == "qlinear":
+            *factors, start = self.ratios
+            return exactly(FusedSum(tuple(map(float, factors)), float(start), 0))
+        if self.mode != "float":
+            return None
+        summands = tuple(
+            Summand(scale, point, *limits_of(element))
+            for scale, point, element in zip(self.scales, self.points, elements, strict=False)
+        )
+        return fused_sum(summands, self.scales[2], self.points[2], self.bounds)
+
+    @property
+    def ratios(self) -> tuple[np.float32, np.float32, np.float32]:
+        """Mode qlinear: what both integers are multiplied by, and what their sum starts from."""
+        sa, sb, s = (np.float32(scale) for scale in self.scales)
+        za, zb, z = (np.float32(point) for point in self.points)
+        ra, rb = sa / s, sb / s
+        return ra, rb, z - np.float32(float(ra) * float(za) + float(rb * zb))
+
     def number(self, value: SSAValue, zero_point: int) -> SSAValue:
         """value - zero_point, of an i32, as a float32."""
         b = self.b
@@ -65,11 +90,7 @@ class Addition:
 
     def by_ratios(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Mode qlinear: two fused multiply-adds that start from a constant, then one rounding."""
-        b = self.b
-        sa, sb, s = (np.float32(scale) for scale in self.scales)
-        za, zb, z = (np.float32(point) for point in self.points)
-        ra, rb = sa / s, sb / s
-        start = z - np.float32(float(ra) * float(za) + float(rb * zb))
+        b, (ra, rb, start) = self.b, self.ratios
         total = b.real(float(start))
         for value, ratio in ((rhs, rb), (lhs, ra)):
             number = b.insert(arith.SIToFPOp(value, f32)).result

@@ -51,6 +51,8 @@ class Sum:
     """What happens to the sum of floats, or to that of integers after its bounds."""
     quantised: Addition | None
     """How to add quantised integers; None for float32."""
+    function: PointwiseAttr | None = None
+    """What the step computes; nothing if it is None."""
 
     @staticmethod
     def of(b: LoopBuilder, op: Conv2dOp, out: SSAValue) -> Sum | None:
@@ -64,7 +66,8 @@ class Sum:
             bounds = bounds_of(element_of(out), activation)
             quantised = Addition(b, scales, points, clause.mode.data, bounds)
             activation = beyond_bounds(activation)
-        return Sum(b, residual, clause, element_step(b, op, activation), quantised)
+        step = element_step(b, op, activation)
+        return Sum(b, residual, clause, step, quantised, activation)
 
     @property
     def in_floats(self) -> bool:

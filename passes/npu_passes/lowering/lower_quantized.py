@@ -24,14 +24,16 @@ from npu_dialect.npu import (
 )
 from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import BYTE_TYPES, Multiplier
+from npu_dialect.npu.quantization import BYTE_TYPES, Multiplier, limits_of
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.additions import Addition
 from npu_passes.lowering.lower_simple import elementwise
+from npu_passes.lowering.vector_bytes import sum_of_bytes
 from npu_passes.support import integers
 from npu_passes.support.common import LoopOptions, counted_taps, for_each, tap_range, window_start
 from npu_passes.support.integers import LARGE, Scaling, bounds_of, element_of, rounded
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
+from npu_plans.kernels.byte_sums import Summand, fused_sum
 
 
 def lower_quantize(b: LoopBuilder, op: QuantizeOp, out: SSAValue, _: LoopOptions) -> None:
@@ -65,11 +67,16 @@ def lower_dequantize(b: LoopBuilder, op: DequantizeOp, out: SSAValue, _: LoopOpt
     for_each(b, shape_of(out), one)
 
 
-def lower_requantize(b: LoopBuilder, op: RequantizeOp, out: SSAValue, _: LoopOptions) -> None:
+def lower_requantize(b: LoopBuilder, op: RequantizeOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of `npu.requantize`."""
     before, after = int_values(op.zero_points)
     scales, mode = float_values(op.scales), op.mode.data
     bounds = bounds_of(element_of(out), None)
+    if on_vectors(options, op.input, out) and mode == "float" and len(scales) == 1:
+        summand = Summand(scales[0], before, *limits_of(element_of(op.input)))
+        fused = fused_sum((summand,), op.divided_by or 1.0, after, bounds)
+        if fused is not None and sum_of_bytes(b, op, [op.input], out, fused, bounds):
+            return
     sums = element_of(op.input)
     scaling = Scaling(b, op, scales, after, mode, bounds, op.divided_by, sums)
     if len(scales) == 1:
@@ -88,12 +95,23 @@ def lower_requantize(b: LoopBuilder, op: RequantizeOp, out: SSAValue, _: LoopOpt
     for_each(b, shape_of(out), one)
 
 
-def lower_quantized_add(b: LoopBuilder, op: QuantizedAddOp, out: SSAValue, _: LoopOptions) -> None:
+def lower_quantized_add(
+    b: LoopBuilder, op: QuantizedAddOp, out: SSAValue, options: LoopOptions
+) -> None:
     """Build the loops of `npu.quantized_add`."""
     bounds = bounds_of(element_of(out), None)
     scales, points = float_values(op.scales), int_values(op.zero_points)
     addition = Addition(b, scales, points, op.mode.data, bounds)
+    if on_vectors(options, op.lhs, op.rhs, out):
+        fused = addition.fused([element_of(each) for each in (op.lhs, op.rhs)])
+        if fused is not None and sum_of_bytes(b, op, [op.lhs, op.rhs], out, fused, bounds):
+            return
     elementwise(b, [op.lhs, op.rhs], out, lambda values: addition(*values))
+
+
+def on_vectors(options: LoopOptions, *maps: SSAValue) -> bool:
+    """Whether the machine computes with vectors, and all maps of a layer are bytes."""
+    return "mve" in options.features and all(element_of(map) in BYTE_TYPES for map in maps)
 
 
 TURN = 16

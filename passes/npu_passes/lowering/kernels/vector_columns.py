@@ -28,9 +28,10 @@ from operator import attrgetter
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
+from npu_passes.lowering.kernels.byte_stores import Memory
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, Memory
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_gathers import Gathers, each_step, side_of
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
@@ -92,7 +93,7 @@ class ColumnKernel:
         taps = b.window(self.taps, [at], [self.plan.filter_bytes], [0], "taps")
         opaque = self.grid.rows.outputs > 1 or len(self.plan.vectors) <= FEW
         inputs = self.gathers.channel(read, opaque=opaque)
-        out = self.outputs.memory(number, opaque=opaque)
+        out = self.outputs.channel_memory(number, opaque=opaque)
         return Channel(inputs, out, taps, *self.outputs.constants(number))
 
     def weights(self, taps: SSAValue, weights: Weights) -> SSAValue:

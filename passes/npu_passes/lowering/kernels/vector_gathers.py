@@ -19,10 +19,11 @@ from xdsl.ir import SSAValue
 from npu_dialect import mve
 from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
+from npu_passes.lowering.kernels.byte_stores import Memory
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, Memory, part_of
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, part_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.gathers import Side, gathered, limits
 

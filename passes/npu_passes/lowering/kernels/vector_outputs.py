@@ -21,7 +21,9 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_dialect.npu.maps import shape_of
+from npu_passes.lowering.kernels.byte_stores import Ends
 from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.vector_sums import FusedAddition
 from npu_passes.lowering.pool_window import windows_with
 from npu_passes.support.integers import Scaling
 from npu_passes.support.loop_builder import Index
@@ -95,15 +97,28 @@ class VectorOutputs(Outputs):
     """Keeps a vector of four sums for each pixel; lanes without a filter repeat the last one.
 
     `steps`: elements from a pixel to the next one, and from row to row; `apart`: from a channel to
-    the next one.
+    the next one. `addition`: what is added to requantised sums. `ends`: what is added to what is
+    rounded last, and its bounds.
     """
 
     apart = 1
 
-    def __init__(self, layer: Layer, scaling: Scaling, steps: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        layer: Layer,
+        scaling: Scaling,
+        steps: tuple[int, int],
+        addition: FusedAddition | None = None,
+    ) -> None:
         super().__init__(layer)
-        self.scaling, self.steps = scaling, steps
+        self.scaling, self.steps, self.addition = scaling, steps, addition
         self.memory = layer.vector(layer.out)
+        self.ends = Ends(scaling.zero_point, scaling.bounds)
+        if addition is not None:
+            self.ends = addition.ends
+            other = layer.residual
+            assert other is not None
+            self.other = self.memory if other is layer.out else layer.vector(other)
         self.known: dict[tuple[int, mve.Vector], SSAValue] = {}
         self.scale: SSAValue | None = None
 
@@ -158,13 +173,28 @@ class VectorOutputs(Outputs):
         product = b.insert(mve.MulOp(b.insert(mve.ToFloatOp(sums)).result, scales)).result
         return b.insert(mve.RoundOp(product)).result
 
+    def summed(self, sums: SSAValue, scales: SSAValue, place: Index, first: int | None) -> SSAValue:
+        """Sums times scales, rounded; with an addition, plus what it adds, rounded again.
+
+        `place` is that of the outputs, of which only the `first` ones are there.
+        """
+        found, b = self.rounded(sums, scales), self.b
+        if self.addition is None:
+            return found
+        own = self.held(found, Ends(self.scaling.zero_point, self.scaling.bounds), mve.I32X4)
+        load = mve.LoadOp(self.other, b.value(place), mve.I32X4, first)
+        return self.addition.of_words(own, b.insert(load, "residual").result)
+
+    def held(self, found: SSAValue, ends: Ends, type_: mve.Vector) -> SSAValue:
+        """Numbers within bounds less the point."""
+        low, high = (self.splat(bound - ends.point, type_) for bound in ends.bounds)
+        return self.b.insert(mve.MinOp(self.b.insert(mve.MaxOp(found, low)).result, high)).result
+
     def bounded(self, found: SSAValue, type_: mve.Vector = mve.I32X4) -> SSAValue:
         """Rounded products within the bounds, plus the zero point."""
-        b, point = self.b, self.scaling.zero_point
-        low, high = (self.splat(bound - point, type_) for bound in self.scaling.bounds)
-        found = b.insert(mve.MinOp(b.insert(mve.MaxOp(found, low)).result, high)).result
+        found, point = self.held(found, self.ends, type_), self.ends.point
         if point:
-            found = b.insert(mve.AddOp(found, self.splat(point, type_)), "q").result
+            found = self.b.insert(mve.AddOp(found, self.splat(point, type_)), "q").result
         return found
 
     def put(
@@ -191,8 +221,9 @@ class VectorOutputs(Outputs):
         """Requantise and store the sums of some filters, of neighbouring pixels from a place on."""
         b, first = self.b, None if filters == FOUR else filters
         for number, sums in enumerate(kept):
-            at = b.value(b.add(place, number * self.steps[0]))
-            b.insert(mve.StoreOp(self.bounded(self.rounded(sums, scales)), self.memory, at, first))
+            at = b.add(place, number * self.steps[0])
+            value = self.bounded(self.summed(sums, scales, at, first))
+            b.insert(mve.StoreOp(value, self.memory, b.value(at), first))
 
 
 class FoldedOutputs(VectorOutputs):

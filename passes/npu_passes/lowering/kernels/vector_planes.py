@@ -23,10 +23,11 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
+from npu_passes.lowering.kernels.byte_stores import Memory
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, Memory, part_of
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, part_of
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.gathers import BYTES, Block, Place

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import map_steps, pixel_steps
+from npu_passes.lowering.epilogue import Sum
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import (
@@ -25,6 +26,7 @@ from npu_passes.lowering.kernels.vector_outputs import (
     SingleOutputs,
     VectorOutputs,
 )
+from npu_passes.lowering.kernels.vector_sums import FusedAddition
 from npu_passes.support.integers import Scaling, element_of
 from npu_passes.support.loop_builder import Index, memref_type
 from npu_plans.kernels.patch_plan import FARTHEST
@@ -33,18 +35,37 @@ from npu_plans.kernels.patch_plan import FARTHEST
 def outputs_of(layer: Layer) -> Outputs:
     """The outputs of a layer: vectors where its epilogue and its layout allow them."""
     epilogue, type_ = layer.epilogue, memref_type(layer.out)
-    plain = epilogue.sum is None and epilogue.table is None
-    scaling = epilogue.scaling if plain else None
+    scaling = epilogue.scaling if epilogue.table is None else None
     if scaling is None or scaling.fixed or scaling.divisor is not None:
         return SingleOutputs(layer)
     if element_of(layer.out) not in BYTE_TYPES:
         return SingleOutputs(layer)
-    if (steps := pixel_steps(type_)) is not None:
+    steps = pixel_steps(type_)
+    if epilogue.sum is not None:
+        addition = addition_of(layer, epilogue.sum, scaling)
+        if steps is None or addition is None:
+            return SingleOutputs(layer)
+        return PairedOutputs(layer, scaling, steps, addition)
+    if steps is not None:
         kind = PairedOutputs if layer.folding is None else FoldedOutputs
         return kind(layer, scaling, steps)
     if layer.folding is not None or not can_scatter(type_):
         return SingleOutputs(layer)
     return ScatteredOutputs(layer, scaling)
+
+
+def addition_of(layer: Layer, total: Sum, scaling: Scaling) -> FusedAddition | None:
+    """The fused addition of a layer on vectors.
+
+    None if its residual does not lie as the output does, or if no fused form gives the same bits.
+    """
+    residual = layer.residual
+    if residual is None or layer.folding is not None or total.function is not None:
+        return None
+    steps = [pixel_steps(memref_type(map)) for map in (residual, layer.out)]
+    if element_of(residual) not in BYTE_TYPES or steps[0] != steps[1]:
+        return None
+    return FusedAddition.of(layer.b, total, scaling, element_of(residual))
 
 
 def can_store(type_: MemRefType[Attribute], *, folds: bool = False) -> bool:
@@ -61,8 +82,14 @@ def can_scatter(type_: MemRefType[Attribute]) -> bool:
 class PairedOutputs(VectorOutputs):
     """Stores two pixels of four neighbouring channels at once."""
 
-    def __init__(self, layer: Layer, scaling: Scaling, steps: tuple[int, int]) -> None:
-        super().__init__(layer, scaling, steps)
+    def __init__(
+        self,
+        layer: Layer,
+        scaling: Scaling,
+        steps: tuple[int, int],
+        addition: FusedAddition | None = None,
+    ) -> None:
+        super().__init__(layer, scaling, steps, addition)
         self.scattered = ChannelOutputs(layer, self)
 
     def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
@@ -80,10 +107,14 @@ class PairedOutputs(VectorOutputs):
         b, pixel = self.b, self.steps[0]
         lanes, mask = [lane * self.apart for lane in range(FOUR)], (1 << 2 * filters) - 1
         for first in range(0, len(kept), 2):
-            fours = [self.rounded(sums, scales) for sums in kept[first : first + 2]]
+            at = b.add(place, first * pixel)
+            fours = [
+                self.summed(sums, scales, b.add(at, number * pixel), None)
+                for number, sums in enumerate(kept[first : first + 2])
+            ]
             ends = (0, pixel * (len(fours) - 1))
             targets = [lane + end for lane in lanes for end in ends]
-            self.scattered.store(fours, b.add(place, first * pixel), targets, mask)
+            self.scattered.store(fours, at, targets, mask)
 
 
 class ScatteredOutputs(PairedOutputs):

@@ -33,9 +33,10 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
+from npu_passes.lowering.kernels.byte_stores import Memory
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer, wrapped
-from npu_passes.lowering.kernels.vector_channel import ChannelOutputs, Memory
+from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_gathers import Gathers, each_step, side_of
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.support.loop_builder import Index
@@ -136,7 +137,7 @@ class WindowKernel:
         scale = self.outputs.scale(number)
         opaque = self.plan.hides
         inputs = self.gathers.channel(read, opaque=opaque)
-        out = self.outputs.memory(number, opaque=opaque)
+        out = self.outputs.channel_memory(number, opaque=opaque)
         cuts = dict(zip(self.cuts, edges, strict=True))
         return Channel(inputs, out, cuts, bias, scale, taps, weights)
 
