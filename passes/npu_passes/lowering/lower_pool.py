@@ -13,6 +13,7 @@ from npu_dialect.npu.attributes import PoolAttr
 from npu_dialect.npu.layers import GlobalMaxPool2dOp, GlobalPoolOp, PoolOp
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
+from npu_passes.lowering.vector_pool import VectorPool
 from npu_passes.support.common import (
     LoopOptions,
     counted_taps,
@@ -147,7 +148,15 @@ class PoolLowering:
 
 def lower_pool(b: LoopBuilder, op: PoolOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of a pooling layer."""
-    PoolLowering(b, op.input, out, op.window(), options).build()
+    lower_windows(b, op.input, out, op.window(), options)
+
+
+def lower_windows(
+    b: LoopBuilder, map: SSAValue, out: SSAValue, pool: PoolAttr, options: LoopOptions
+) -> None:
+    """Build the loops of a pool, over vectors of channels where it has them."""
+    lowering = VectorPool if VectorPool.fits(map, out, pool, options) else PoolLowering
+    lowering(b, map, out, pool, options).build()
 
 
 def lower_global_pool(
@@ -157,4 +166,4 @@ def lower_global_pool(
     _, _, height, width = shape_of(op.input)
     kind = "max" if isinstance(op, GlobalMaxPool2dOp) else "avg"
     pool = PoolAttr.of(kind, (height, width), (1, 1))
-    PoolLowering(b, op.input, out, pool, options).build()
+    lower_windows(b, op.input, out, pool, options)

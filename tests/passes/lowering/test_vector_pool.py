@@ -1,0 +1,79 @@
+"""Max pools of bytes on a vector unit: the bits of the layers, in any layout."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.kernel_roads import VECTORS, lowered
+from helpers.pipeline import context, parse
+from npu_dialect.interpreters import run_function
+
+PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
+PADS = st.tuples(*[st.integers(0, 2)] * 4)
+
+
+def map_type(shape: tuple[int, ...], element: str, gap: int, *, planes: bool) -> str:
+    """The type of a map [N, C, H, W], with channels last and a gap behind them, or in planes."""
+    images, channels, height, width = shape
+    pitch = channels + gap
+    steps = [height * width * pitch, 1, width * pitch, pitch]
+    if planes:
+        steps = [channels * height * width, height * width, width, 1]
+    sizes = "x".join(map(str, (images, channels, height, width)))
+    return f"memref<{sizes}x{element}, strided<[{', '.join(map(str, steps))}]>>"
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    shape=st.tuples(st.integers(1, 2), st.integers(1, 37), st.integers(1, 7), st.integers(1, 7)),
+    kernel=PAIR,
+    strides=PAIR,
+    dilations=st.tuples(st.integers(1, 2), st.integers(1, 2)),
+    pads=PADS,
+    element=st.sampled_from(("i8", "i8", "ui8")),
+    gaps=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    planes=st.sampled_from((False, False, True)),
+)
+def test_pools(
+    shape: tuple[int, int, int, int],
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    dilations: tuple[int, int],
+    pads: tuple[int, int, int, int],
+    element: str,
+    gaps: tuple[int, int],
+    planes: bool,
+) -> None:
+    images, channels, *sizes = shape
+    pads = tuple(min(pad, size - 1) for pad, size in zip(pads, kernel * 2, strict=True))
+    extents = [
+        (size + pads[axis] + pads[axis + 2] - dilations[axis] * (kernel[axis] - 1) - 1)
+        // strides[axis]
+        + 1
+        for axis, size in enumerate(sizes)
+    ]
+    if min(extents) < 1:
+        return
+    source = map_type(shape, element, gaps[0], planes=planes)
+    target = map_type((images, channels, *extents), element, gaps[1], planes=False)
+    module = parse(
+        context(),
+        f"func.func @f(%x: {source}, %y: {target}) {{\n"
+        f"  npu.max_pool2d ins(%x : {source}) outs(%y : {target}) kernel {list(kernel)} "
+        f"strides {list(strides)} pads {list(pads)} dilations {list(dilations)}\n"
+        "  func.return\n}",
+    )
+    kind = np.uint8 if element == "ui8" else np.int8
+    limits, random = np.iinfo(kind), np.random.default_rng(channels)
+    arrays = [
+        random.integers(limits.min, limits.max + 1, each).astype(kind)
+        for each in (shape, (images, channels, *extents))
+    ]
+    wanted = run_function(module.clone(), None, [each.copy() for each in arrays])[-1]
+    loops = lowered(module, VECTORS)
+    last = not planes or sizes == [1, 1]
+    assert ("mve.load" in str(loops)) == (element == "i8" and last and channels >= 4)
+    found = run_function(loops, None, [each.copy() for each in arrays])[-1]
+    np.testing.assert_array_equal(found, wanted)
