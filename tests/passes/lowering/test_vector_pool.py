@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from helpers.kernel_roads import VECTORS, lowered
 from helpers.pipeline import context, parse
 from npu_dialect.interpreters import run_function
+from npu_dialect.windows import Axis
 
 PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
 PADS = st.tuples(*[st.integers(0, 2)] * 4)
@@ -47,14 +48,12 @@ def test_pools(
     planes: bool,
 ) -> None:
     images, channels, *sizes = shape
-    pads = tuple(min(pad, size - 1) for pad, size in zip(pads, kernel * 2, strict=True))
-    extents = [
-        (size + pads[axis] + pads[axis + 2] - dilations[axis] * (kernel[axis] - 1) - 1)
-        // strides[axis]
-        + 1
-        for axis, size in enumerate(sizes)
-    ]
-    if min(extents) < 1:
+    rows, columns = (
+        Axis(size, kernel[k], strides[k], pads[k], pads[k + 2], dilations[k])
+        for k, size in enumerate(sizes)
+    )
+    extents = [rows.outputs, columns.outputs]
+    if min(extents) < 1 or not (rows.meets_input and columns.meets_input):
         return
     source = map_type(shape, element, gaps[0], planes=planes)
     target = map_type((images, channels, *extents), element, gaps[1], planes=False)

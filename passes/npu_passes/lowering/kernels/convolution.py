@@ -46,6 +46,7 @@ from npu_passes.lowering.kernels.vector_choice import (
     on_vectors,
     vector_columns,
     vector_depthwise,
+    vector_images,
     vector_kernel,
     vector_patches,
     vector_planes,
@@ -199,6 +200,8 @@ def vectors_of(kind: VectorKind, op: Conv2dOp, parts: Parts, options: LoopOption
         layer, grid, split = parts.layer(maps, True), parts.grid, parts.split
         if kind == "dense":
             return VectorDenseKernel(layer, maps.input, grid, parts.pool, split)
+        if kind == "images":
+            return vector_images(layer, op, maps.input, parts.pool)
         if kind == "lanes":
             return byte_lanes(op, layer, maps, options)
         return vector_depthwise(layer, maps.input, Grid.of(op))

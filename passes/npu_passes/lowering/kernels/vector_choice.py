@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect.attributes import OVER_INPUT
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
@@ -22,6 +22,7 @@ from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.vector_columns import ColumnKernel
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
+from npu_passes.lowering.kernels.vector_images import ImageKernel
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_patches import PatchKernel
 from npu_passes.lowering.kernels.vector_planes import PlaneKernel
@@ -40,7 +41,7 @@ from npu_plans.kernels.plane_plan import COPIED, PlanePlan
 from npu_plans.kernels.sixteen_plan import SixteenPlan
 from npu_plans.kernels.window_plan import WindowPlan
 
-VectorKind: TypeAlias = Literal["dense", "depthwise", "lanes"]
+VectorKind: TypeAlias = Literal["dense", "depthwise", "images", "lanes"]
 """The kernels for vectors of bytes."""
 
 
@@ -67,7 +68,8 @@ def is_depthwise(op: Conv2dOp) -> bool:
 def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKind | None:
     """The kernel for vectors of a convolution of bytes with constant weights; None if none fits.
 
-    Runs of bytes come first, as they fill 16 lanes. Then four filters are lanes.
+    Runs of bytes come first, as they fill 16 lanes. Then windows are gathered, and at last four
+    filters are lanes.
     """
     if not on_vectors(op, options):
         return None
@@ -84,6 +86,9 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
     own = replace(grid, channels=grid.channels // op.group_count)
     if last and VectorDenseKernel.fits(own):
         return "dense"
+    own, pool = Grid.by_channel(op), None if folds else op.pool
+    if vectors and op.group_count == 1 and own is not None and ImageKernel.fits(own, pool):
+        return "images"
     return "lanes" if vectors and LanesOfFilters.fits(op) else None
 
 
@@ -226,6 +231,11 @@ def vector_outputs(layer: Layer) -> VectorOutputs:
     outputs = outputs_of(layer)
     assert isinstance(outputs, VectorOutputs)
     return outputs
+
+
+def vector_images(layer: Layer, op: Conv2dOp, map: SSAValue, pool: PoolAttr | None) -> ImageKernel:
+    """The kernel of a convolution that gathers whole windows."""
+    return ImageKernel(layer, map, by_channel(op), vector_outputs(layer), pool)
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:

@@ -191,8 +191,7 @@ def test_image_with_channels_last(name: str) -> None:
 
 @pytest.mark.parametrize("name", LAST_WITHOUT_KERNEL)
 def test_image_with_channels_last_for_the_general_loops(name: str) -> None:
-    narrow = LAST_WITHOUT_KERNEL[name].kernel[1] < 10
-    check(network(LAST_WITHOUT_KERNEL[name], i8, last=True), kernel=False, vectors=narrow)
+    check(network(LAST_WITHOUT_KERNEL[name], i8, last=True), kernel=False, vectors=True)
 
 
 @pytest.mark.parametrize(

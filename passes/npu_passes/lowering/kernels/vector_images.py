@@ -1,0 +1,323 @@
+"""Convolutions of bytes with few channels on a vector unit: whole windows are gathered.
+
+    %even = mve.gather %image[%at] at %places reach 2243 : memref<3072xi8, #npu.sram>
+    %odd = mve.gather %image[%at] at %places_1 reach 2243 : memref<3072xi8, #npu.sram>
+    %halves = mve.push_bytes %odd, %even : vector<8xi16>
+    %window = mve.as_bytes %halves : vector<8xi16> -> vector<16xi8>
+    scf.for %oc = %c0 to %c16 step %c4 {
+      %w = mve.load %taps[%k] : memref<512xi8, #npu.flash> -> vector<16xi8>
+      %sum = mve.mul_across %window, %w : vector<16xi8>
+
+A window is one run of bytes (`image_plan.py`), as wherever channels are last a kernel row is one
+(`vector_dense.py`). It is gathered once for all filters. Two neighbouring pixels share weights, and
+so do all pixels of a pooling window. The places of windows that padding cuts are loaded from a
+table, as are the limits that make bytes outside of the map the zero point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import i8
+from xdsl.ir import SSAValue
+
+from npu_dialect import dsp, mve
+from npu_dialect.npu import PoolAttr
+from npu_dialect.npu.quantization import limits_of
+from npu_dialect.windows import Axis
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.signed_bytes import SignedBytes
+from npu_passes.lowering.kernels.vector_outputs import FOUR, VectorOutputs
+from npu_passes.lowering.kernels.vector_starts import Classes
+from npu_passes.lowering.kernels.walk import each_row, visit
+from npu_passes.support.common import window_start
+from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.conv_plan import Span, interior
+from npu_plans.kernels.gathers import BYTES, EIGHT
+from npu_plans.kernels.image_plan import ImagePlan, cut_positions
+from npu_plans.kernels.packing import PAIR
+
+STRAIGHT = 16
+"""The most filters in straight-line code. In a loop, gcc keeps pointers to tables on the stack."""
+IN_REGISTERS = 5
+"""The most vectors of windows that stay in registers. With more, two filters share their loads."""
+
+Window: TypeAlias = Sequence[SSAValue]
+"""The vectors of a window."""
+Pixel: TypeAlias = tuple[Index, Index]
+"""The row and the column of an output."""
+
+
+def plan_of(grid: Grid, pool: PoolAttr | None) -> ImagePlan:
+    """The plan of some windows."""
+    return ImagePlan(
+        *(grid.rows, grid.columns, grid.channels, grid.apart, grid.pixel, grid.line),
+        mixed=pool is not None,
+    )
+
+
+class ImageKernel:
+    """Builds the loops of a convolution; `grid` says how its channels lie."""
+
+    def __init__(
+        self,
+        layer: Layer,
+        map: SSAValue,
+        grid: Grid,
+        outputs: VectorOutputs,
+        pool: PoolAttr | None,
+    ) -> None:
+        self.layer, self.grid, self.b, self.outputs = layer, grid, layer.b, outputs
+        self.plan, self.signed = plan_of(grid, pool), SignedBytes(layer, map)
+        self.axes = None if pool is None else pool.axes(grid.rows.outputs, grid.columns.outputs)
+        self.classes = Classes(grid.rows), Classes(grid.columns)
+        weights = layer.weights.reshape(len(layer.bias), -1)
+        rest = self.plan.bytes - self.plan.taps
+        self.taps = layer.table("taps", np.pad(weights, ((0, 0), (0, rest))).ravel())
+        self.map = layer.vector(map)
+
+    @staticmethod
+    def fits(grid: Grid, pool: PoolAttr | None) -> bool:
+        """Whether the kernel takes some windows: a pool may have no padding and no dilation."""
+        pixels = PAIR
+        if pool is not None:
+            axes = pool.axes(grid.rows.outputs, grid.columns.outputs)
+            if any(axis.before or axis.after or axis.ceil or axis.dilation > 1 for axis in axes):
+                return False
+            pixels = axes[0].kernel * axes[1].kernel
+        return plan_of(grid, pool).fits(pixels)
+
+    def build(self) -> None:
+        """Visit all outputs: those whose windows lie on the map, and all others."""
+        ys, xs = (None, None) if self.axes is None else self.axes
+        rows, columns = interior(self.grid.rows, ys), interior(self.grid.columns, xs)
+        if self.axes is None:
+            each_row(self.b, rows, partial(self.row, columns))
+            return
+
+        every = self.classes[0].positions
+
+        def pooled(row: Index, column: Index, *, inside: bool) -> None:
+            pixels = self.pixels(row, column)
+            windows = self.windows(pixels, [inside] * len(pixels), every)
+            self.filters(windows, row, column, often=inside)
+
+        inner, outer = partial(pooled, inside=True), partial(pooled, inside=False)
+        visit(self.b, rows, columns, 1, inner, outer)
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def row(self, columns: Span, row: Index, inside: bool) -> tuple[()]:
+        """Compute a row: single outputs at its start, pairs, and some at its end together.
+
+        Nothing is stored between the last ones, so the output may follow a dying input closely.
+        """
+        b, part, rows = self.b, self.plan.parts(columns), self.classes[0]
+        cut = cut_positions(self.grid.rows)
+        known = [each for each in rows.positions if (each in cut) != inside]
+
+        def some(column: Index, whole: Sequence[bool]) -> None:
+            pixels = [(row, b.add(column, number)) for number in range(len(whole))]
+            windows = self.windows(pixels, [inside and each for each in whole], known)
+            often = inside and isinstance(column, SSAValue)
+            self.filters(windows, row, column, often=often)
+
+        def single(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            some(column, [False])
+            return ()
+
+        def pair(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            some(column, [True] * PAIR)
+            return ()
+
+        b.loop(0, part.pairs.start, single, hint="ox")
+        b.loop(part.pairs.start, part.pairs.stop, pair, step=PAIR, hint="ox")
+        for first in part.ends:
+            last = min(first + part.together, columns.total)
+            some(first, [columns.low <= each < columns.high for each in range(first, last)])
+        return ()
+
+    def pixels(self, row: Index, column: Index) -> list[Pixel]:
+        """The outputs of a pooling window."""
+        assert self.axes is not None
+        b, (ys, xs) = self.b, self.axes
+        top, left = b.mul(row, ys.stride), b.mul(column, xs.stride)
+        return [(b.add(top, y), b.add(left, x)) for y in range(ys.kernel) for x in range(xs.kernel)]
+
+    def filters(self, windows: Sequence[Window], row: Index, column: Index, *, often: bool) -> None:
+        """Compute all filters of some windows, four at a time; without a loop if it is `often`."""
+        b, outputs, count = self.b, self.outputs, len(self.layer.bias)
+
+        def block(filter: Index, count: int) -> None:
+            taps = b.insert(dsp.OpaqueOp(self.taps), "taps").result
+            kept = outputs.kept(self.sums(windows, taps, filter, count), len(windows))
+            if self.axes is not None:
+                kept = outputs.greatest(kept[:1], kept[1:])
+            if (biases := self.layer.folded) is not None:
+                first = None if count == FOUR else count
+                load = mve.LoadOp(biases, b.value(filter), mve.I32X4, first)
+                bias = b.insert(load, "bias").result
+                kept = [b.insert(mve.AddOp(each, bias), "sums").result for each in kept]
+            outputs.put(kept, filter, count, row, column)
+
+        if often and self.layer.unit.form != "narrow" and count <= STRAIGHT:
+            for first in range(0, count, FOUR):
+                block(first, min(FOUR, count - first))
+        else:
+            self.layer.each_block(block)
+
+    def sums(
+        self, windows: Sequence[Window], taps: SSAValue, filter: Index, count: int
+    ) -> list[SSAValue]:
+        """The sums of some windows for some filters, ordered by window, then by filter."""
+        b, found = self.b, dict[tuple[int, int], SSAValue]()
+        together = 1 if sum(map(len, windows)) <= IN_REGISTERS else 2
+        at = b.mul(filter, self.plan.bytes)
+        for first in range(0, count, together):
+            lanes = range(first, min(first + together, count))
+            for vector in range(self.plan.vectors):
+                b.insert(dsp.KeepOrderOp.create())
+                places = [lane * self.plan.bytes + vector * BYTES for lane in lanes]
+                weights = [
+                    b.insert(mve.LoadOp(taps, b.value(b.add(at, place)), mve.I8X16), "w")
+                    for place in places
+                ]
+                for pixel, window in enumerate(windows):
+                    for lane, w in zip(lanes, weights, strict=True):
+                        key, data = (pixel, lane), window[vector]
+                        op = mve.MulAcrossOp(data, w.result)
+                        if key in found:
+                            op = mve.MlaAcrossOp(data, w.result, found[key])
+                        found[key] = b.insert(op, "sum").result
+        return [found[key] for key in sorted(found)]
+
+    # -- windows ---------------------------------------------------------------------------------
+
+    def windows(
+        self, pixels: Sequence[Pixel], whole: Sequence[bool], rows: Sequence[int]
+    ) -> list[Window]:
+        """The vectors of the windows of some outputs; the `whole` ones lie on the map.
+
+        `rows`: those of the classes that the others may have.
+        """
+        inner = iter(self.inner([pixel for pixel, each in zip(pixels, whole) if each]))
+        return [
+            next(inner) if each else self.anywhere(*pixel, rows)
+            for pixel, each in zip(pixels, whole, strict=True)
+        ]
+
+    def inner(self, pixels: Sequence[Pixel]) -> Sequence[Window]:
+        """The vectors of windows on the map, which share their places."""
+        b, (rows, columns) = self.b, self.classes
+        if not pixels:
+            return []
+        number = rows.inside[0] * len(columns.positions) + columns.inside[0]
+        reach = self.plan.reach_of(rows.inside[:1], columns.inside[:1])
+        places = [b.value(self.grid.origin(b, *pixel)) for pixel in pixels]
+        return self.gathered(number * self.plan.bytes, places, reach)
+
+    def anywhere(self, row: Index, column: Index, known: Sequence[int]) -> Window:
+        """The vectors of a window at any place; bytes outside of the map are the zero point."""
+        b, (rows, columns) = self.b, self.classes
+        reach = self.plan.reach_of(known, columns.positions)
+        y = self.first(self.grid.rows, row, self.plan.bases[0])
+        x = self.first(self.grid.columns, column, self.plan.bases[1])
+        at = b.value(b.add(b.mul(y, self.grid.line), b.mul(x, self.grid.pixel)))
+        number = b.mul(rows.number(b, row), len(columns.positions))
+        number = b.mul(b.add(number, columns.number(b, column)), self.plan.bytes)
+        (found,) = self.gathered(number, [at], reach)
+        return [self.limited(data, b.add(number, k * BYTES)) for k, data in enumerate(found)]
+
+    def limited(self, data: SSAValue, place: Index) -> SSAValue:
+        """A vector whose bytes outside of the map are the zero point; `place` is its class's."""
+        if self.limits is None:
+            return data
+        b = self.b
+        for table, op in zip(self.limits, (mve.MinOp, mve.MaxOp), strict=True):
+            limit = b.insert(mve.LoadOp(table, b.value(place), mve.I8X16), "limit").result
+            data = b.insert(op(data, limit), "window").result
+        return data
+
+    def first(self, axis: Axis, position: Index, base: int) -> Index:
+        """The element of an axis from which the places of a window are counted."""
+        b, start = self.b, window_start(self.b, axis, position)
+        start = b.most(start, 0) if axis.before else start
+        return b.least(start, base) if axis.start(axis.outputs - 1) > base else start
+
+    def gathered(self, number: Index, starts: Sequence[SSAValue], reach: int) -> Sequence[Window]:
+        """The vectors of windows with some starts, whose places begin at a number in the table.
+
+        gcc does not know the table, or it would load its vectors in front of all loops, and keep
+        them on the stack.
+        """
+        b = self.b
+        table = b.insert(dsp.OpaqueOp(self.table), "places").result
+        found = [list[SSAValue]() for _ in starts]
+        for vector in range(self.plan.vectors):
+            place = b.add(number, vector * BYTES)
+            ends = (place,) if self.plan.is_near else (place, b.add(place, EIGHT))
+            type_ = mve.I8X16 if self.plan.is_near else mve.I16X8
+            places = [
+                b.insert(mve.LoadOp(table, b.value(each), type_), "places").result for each in ends
+            ]
+            for window, start in zip(found, starts, strict=True):
+                window.append(self.signed.bytes(self.vector(start, places, reach)))
+        return found
+
+    def vector(self, at: SSAValue, places: Sequence[SSAValue], reach: int) -> SSAValue:
+        """Sixteen bytes: all at their places, or the even and the odd ones at theirs."""
+        b = self.b
+        if self.plan.is_near:
+            return b.insert(mve.GatherBytesOp(self.map, at, places[0], reach), "window").result
+        even, odd = (
+            b.insert(mve.GatherOp(self.map, at, each, reach), "bytes").result for each in places
+        )
+        joined = b.insert(mve.PushBytesOp(odd, even), "window").result
+        return b.insert(mve.AsBytesOp(joined), "window").result
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> SSAValue:
+        """The places of all classes."""
+        if self.plan.is_near:
+            return self.of_classes("places", self.plan.places, np.uint8, np.int8)
+        return self.of_classes("places", self.by_turns, np.uint16, np.int16)
+
+    def by_turns(self, row: int, column: int) -> list[list[int]]:
+        """The places of even bytes, then those of odd ones."""
+        return [[*each[::2], *each[1::2]] for each in self.plan.places(row, column)]
+
+    @cached_property
+    def limits(self) -> tuple[SSAValue, SSAValue] | None:
+        """The greatest and the least bytes of all classes; None if no window has padding."""
+        rows, columns = self.classes
+        pads = [self.plan.pads(y, x) for y in rows.positions for x in columns.positions]
+        if not np.any(pads):
+            return None
+        point, (low, high) = self.layer.zero_point, limits_of(i8)
+        numbers = [np.where(pads, point, widest).astype(np.int8) for widest in (high, low)]
+        greatest, least = (
+            self.layer.table(what, each.ravel())
+            for what, each in zip(("greatest", "least"), numbers, strict=True)
+        )
+        return greatest, least
+
+    def of_classes(
+        self,
+        what: str,
+        made: Callable[[int, int], list[list[int]]],
+        unsigned: type[np.unsignedinteger],
+        signed: type[np.signedinteger],
+    ) -> SSAValue:
+        """A table of numbers without signs for the vectors of all classes."""
+        rows, columns = self.classes
+        numbers: NDArray[np.unsignedinteger] = np.array(
+            [made(y, x) for y in rows.positions for x in columns.positions], unsigned
+        )
+        return self.layer.table(what, numbers.view(signed).ravel())

@@ -1,0 +1,215 @@
+"""Convolutions of few channels whose windows are gathered whole, on vectors: random shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
+
+from helpers.kernel_chains import ChainMaker
+from helpers.kernel_roads import DSP, VECTORS, lowered
+from helpers.pipeline import context, run_passes
+from helpers.vector_depthwise import check_core, check_host
+from npu_dialect.interpreters import run_function
+from npu_dialect.npu import Conv2dOp, MaxPool2dOp, PoolAttr, RequantizeAttr, TransposeOp
+from npu_dialect.npu.enums import Overlap
+from npu_dialect.npu.epilogue import Epilogue
+from npu_dialect.npu.quantization import ui8
+from npu_passes.lowering.kernels.unit import FLIPPED
+from npu_tools.compiling.check import random_inputs
+
+PLACE = (
+    "npu-bufferize,npu-choose-layouts,npu-transpose-in-place,npu-assign-sram-offsets,"
+    "npu-outline-layers"
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A convolution of an image [N, C, H, W]; `last`: which is given with channels last."""
+
+    input: tuple[int, int, int, int]
+    filters: int
+    kernel: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilations: tuple[int, int] = (1, 1)
+    point: int = -128
+    unsigned: bool = False
+    last: bool = False
+    pool: PoolAttr | None = None
+    overlap: Overlap | None = None
+
+
+def network(shape: Shape) -> ModuleOp:
+    """The convolution, and a layer that copies its output."""
+    maker, element = ChainMaker(Random(1)), ui8 if shape.unsigned else i8
+    images, channels, height, width = shape.input
+    if shape.last:
+        given_ = maker.argument(element, (images, height, width, channels))
+        x = maker.add(TransposeOp(given_, (0, 3, 1, 2), TensorType(element, [])), element)
+    else:
+        x = maker.argument(element, shape.input)
+    weights = maker.numbers.integers(-128, 128, (shape.filters, channels, *shape.kernel))
+    scales = maker.numbers.uniform(0.002, 0.01, shape.filters).astype(np.float32).tolist()
+    layer = Conv2dOp(
+        x,
+        maker.constant(weights, i8),
+        maker.constant(maker.numbers.integers(-999, 999, shape.filters), i32),
+        TensorType(element, []),
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+        zero_points=(shape.point + FLIPPED * shape.unsigned, 0),
+        epilogue=Epilogue(RequantizeAttr.of(scales, 9), pool=shape.pool, overlap=shape.overlap),
+    )
+    y = maker.add(maker.named(layer), element)
+    copy = MaxPool2dOp(y, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
+    return maker.finished(maker.add(maker.named(copy), element))
+
+
+def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
+    """The network, and its layers on buffers."""
+    module = network(shape)
+    module.verify()
+    return module, run_passes(context(), module, PLACE)
+
+
+def loops_of(shape: Shape) -> str:
+    """The loops of a network, which give its bits."""
+    module, layers = on_buffers(shape)
+    inputs = random_inputs(module, 5)
+    (wanted,) = run_function(module, None, inputs)
+    loops = lowered(layers, VECTORS)
+    np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
+    return str(loops)
+
+
+SIZES = st.integers(1, 11)
+PAIRS = PoolAttr.of("max", (2, 2), (2, 2))
+POOLS = st.sampled_from(
+    (
+        (None, None),
+        (None, None),
+        (PAIRS, None),
+        (PoolAttr.of("max", (3, 2), (1, 2)), Overlap.RECOMPUTE),
+        (PoolAttr.of("max", (3, 3), (2, 2), (1, 1, 1, 1)), Overlap.ACCUMULATE),
+    )
+)
+SHAPES = st.builds(
+    Shape,
+    st.tuples(st.integers(1, 2), st.integers(1, 4), SIZES, SIZES),
+    st.integers(2, 9),
+    st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(*[st.integers(0, 3)] * 4),
+    st.tuples(st.integers(1, 2), st.integers(1, 2)),
+    st.sampled_from((-128, -3, 0, 127)),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+def extents(shape: Shape) -> list[int]:
+    """Rows and columns of the convolution, without a pool."""
+    top, left, bottom, right = shape.pads
+    return [
+        (size + pads - dilation * (kernel - 1) - 1) // stride + 1
+        for size, pads, dilation, kernel, stride in zip(
+            shape.input[2:],
+            (top + bottom, left + right),
+            shape.dilations,
+            shape.kernel,
+            shape.strides,
+            strict=True,
+        )
+    ]
+
+
+@settings(deadline=None, max_examples=40)
+@given(SHAPES.filter(lambda shape: min(extents(shape)) >= 1), POOLS)
+def test_images_give_the_bits_of_the_layer(
+    shape: Shape, pool: tuple[PoolAttr | None, Overlap | None]
+) -> None:
+    kernel = pool[0].axes(*extents(shape)) if pool[0] else None
+    if kernel is not None and min(axis.outputs for axis in kernel) < 1:
+        pool = (None, None)
+    loops_of(replace(shape, pool=pool[0], overlap=pool[1]))
+
+
+IMAGE = Shape((1, 3, 9, 10), 5, (3, 3), pads=(1, 1, 1, 1))
+LARGE = replace(IMAGE, input=(1, 3, 17, 19), filters=8)
+KINDS = {
+    "three channels": LARGE,
+    "near": replace(IMAGE, input=(1, 1, 9, 10), kernel=(5, 4), pads=(2, 1, 2, 2), point=5),
+    "steps of two": replace(LARGE, strides=(2, 2), pads=(0, 0, 1, 1), filters=18),
+    "channels last": replace(LARGE, last=True, point=-3),
+    "unsigned": replace(LARGE, unsigned=True, point=7),
+    "pooled": replace(
+        LARGE, kernel=(5, 5), pads=(2, 2, 2, 2), pool=PoolAttr.of("max", (2, 2), (2, 2))
+    ),
+    "folded": replace(
+        LARGE,
+        input=(2, 3, 9, 8),
+        pool=PoolAttr.of("max", (3, 3), (2, 2)),
+        overlap=Overlap.ACCUMULATE,
+    ),
+    "rows that are all cut": replace(LARGE, input=(1, 2, 2, 12), kernel=(5, 3), pads=(2, 1, 2, 1)),
+}
+
+
+SLOW = pytest.mark.slow
+NEAR = ("near", "channels last", "folded", "rows that are all cut")
+"""Those whose windows lie within the reach of a vector of bytes."""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_windows_are_gathered(name: str) -> None:
+    loops = loops_of(KINDS[name])
+    assert ("mve.gather_bytes" in loops) == (name in NEAR)
+    assert ("mve.push_bytes" in loops) == (name not in NEAR)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("near", "unsigned", "folded") else pytest.param(name, marks=SLOW)
+        for name in KINDS
+    ],
+)
+def test_host(name: str) -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    check_host(*on_buffers(KINDS[name]))
+
+
+@SLOW
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("name", KINDS)
+def test_helium(name: str, level: str, tmp_path: Path) -> None:
+    """The instructions on the emulated Cortex-M55."""
+    check_core(*on_buffers(KINDS[name]), level, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        replace(IMAGE, kernel=(1, 1), pads=(0, 0, 0, 0)),
+        replace(LARGE, pool=PoolAttr.of("max", (2, 2), (2, 2), (1, 1, 1, 1))),
+        replace(LARGE, kernel=(7, 7), pads=(3, 3, 3, 3), pool=PAIRS),
+    ],
+)
+def test_layers_that_do_not_fit_have_filters_in_lanes(shape: Shape) -> None:
+    """Few taps, pools with padding, and too many vectors."""
+    loops = loops_of(shape)
+    assert "mve.push_bytes" not in loops
+    assert "mve.mla_scalar" in loops
+
+
+def test_other_machines_gather_nothing() -> None:
+    assert "mve." not in str(lowered(on_buffers(LARGE)[1], DSP))
