@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import prod
 from typing import TypeVar
 
 from npu_dialect.windows import Axis
@@ -24,6 +25,7 @@ from npu_plans.kernels.conv_plan import Span
 from npu_plans.kernels.gathers import BYTES
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.patch_plan import FARTHEST
+from npu_plans.kernels.sixteen_plan import is_worth
 
 T = TypeVar("T")
 
@@ -31,6 +33,8 @@ LEAST = 8
 """The fewest taps of a window that are worth a vector."""
 MOST = 24
 """The most vectors of the pixels that are computed together. Most of them lie on the stack."""
+SAVED = 0.25
+"""Instructions a product that vectors of bytes save, about, beside filters in lanes."""
 TOGETHER = 4
 """The most outputs at the end of a row that are computed together."""
 AT_END = 8
@@ -84,6 +88,23 @@ class ImagePlan:
     def fits(self, pixels: int) -> bool:
         """Whether there are enough taps, and vectors of some pixels together are not too many."""
         return self.taps >= LEAST and self.reach <= FARTHEST and pixels * self.vectors <= MOST
+
+    @property
+    def flash(self) -> int:
+        """The bytes of the tables of places and limits: a row for each class of windows."""
+        cut = [len(cut_positions(axis)) for axis in (self.rows, self.columns)]
+        classes = prod(
+            each + (each < axis.outputs)
+            for each, axis in zip(cut, (self.rows, self.columns), strict=True)
+        )
+        place = 1 if self.is_near else 2
+        return classes * self.bytes * (place + (2 if any(cut) else 0))
+
+    def pays(self, filters: int, runs: int) -> bool:
+        """Whether tables, and zeros behind the weights, are worth what they save in some runs."""
+        outputs = runs * filters * self.rows.outputs * self.columns.outputs
+        more = self.flash + filters * (self.bytes - self.taps)
+        return is_worth(outputs * self.taps * SAVED, more)
 
     def parts(self, columns: Span) -> Parts:
         """How the outputs of a row are computed; those of `columns` lie on the map."""

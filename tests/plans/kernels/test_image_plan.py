@@ -103,3 +103,16 @@ def test_what_fits() -> None:
     assert not plan.fits(MOST // 2 + 1)
     assert not replace(plan, rows=Axis(9, 1), columns=Axis(9, 2)).fits(1)
     assert not replace(plan, apart=1 << 15).fits(1)
+
+
+def test_tables_have_a_price() -> None:
+    """Nine classes of two vectors, of two bytes for a place and two for limits."""
+    plan = plan_of(Axis(9, 3, 1, 1, 1), Axis(40, 3, 1, 1, 1))
+    assert plan.flash == 9 * 32 * 4
+    assert plan.pays(4, 1)
+    near = plan_of(Axis(9, 3), Axis(8, 3), 1)
+    assert near.is_near
+    assert near.flash == BYTES
+    small = plan_of(Axis(3, 3, 1, 1, 1), Axis(3, 3, 1, 1, 1))
+    assert not small.pays(4, 1)
+    assert small.pays(4, 100)

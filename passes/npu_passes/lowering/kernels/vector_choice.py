@@ -86,10 +86,18 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
     own = replace(grid, channels=grid.channels // op.group_count)
     if last and VectorDenseKernel.fits(own):
         return "dense"
-    own, pool = Grid.by_channel(op), None if folds else op.pool
-    if vectors and op.group_count == 1 and own is not None and ImageKernel.fits(own, pool):
+    if vectors and options.flash == "fast" and can_have_images(op):
         return "images"
     return "lanes" if vectors and LanesOfFilters.fits(op) else None
+
+
+def can_have_images(op: Conv2dOp) -> bool:
+    """Whether whole windows of a convolution of bytes may be gathered on vectors."""
+    grid = Grid.by_channel(op)
+    if grid is None or op.group_count != 1:
+        return False
+    pool = None if op.overlap == Overlap.ACCUMULATE else op.pool
+    return ImageKernel.fits(grid, pool, shape_of(op.weight)[0], op.repetitions)
 
 
 def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwiseKernel:

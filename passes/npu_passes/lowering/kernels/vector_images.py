@@ -82,15 +82,19 @@ class ImageKernel:
         self.map = layer.vector(map)
 
     @staticmethod
-    def fits(grid: Grid, pool: PoolAttr | None) -> bool:
-        """Whether the kernel takes some windows: a pool may have no padding and no dilation."""
+    def fits(grid: Grid, pool: PoolAttr | None, filters: int, runs: int) -> bool:
+        """Whether the kernel takes some windows, and its tables are worth their flash.
+
+        A pool may have no padding and no dilation. `runs`: how often the layer runs.
+        """
         pixels = PAIR
         if pool is not None:
             axes = pool.axes(grid.rows.outputs, grid.columns.outputs)
             if any(axis.before or axis.after or axis.ceil or axis.dilation > 1 for axis in axes):
                 return False
             pixels = axes[0].kernel * axes[1].kernel
-        return plan_of(grid, pool).fits(pixels)
+        plan = plan_of(grid, pool)
+        return plan.fits(pixels) and plan.pays(filters, runs)
 
     def build(self) -> None:
         """Visit all outputs: those whose windows lie on the map, and all others."""
@@ -165,7 +169,7 @@ class ImageKernel:
                 kept = [b.insert(mve.AddOp(each, bias), "sums").result for each in kept]
             outputs.put(kept, filter, count, row, column)
 
-        if often and self.layer.unit.form != "narrow" and count <= STRAIGHT:
+        if often and count <= STRAIGHT:
             for first in range(0, count, FOUR):
                 block(first, min(FOUR, count - first))
         else:

@@ -147,7 +147,7 @@ IMAGE = Shape((1, 3, 9, 10), 5, (3, 3), pads=(1, 1, 1, 1))
 LARGE = replace(IMAGE, input=(1, 3, 17, 19), filters=8)
 KINDS = {
     "three channels": LARGE,
-    "near": replace(IMAGE, input=(1, 1, 9, 10), kernel=(5, 4), pads=(2, 1, 2, 2), point=5),
+    "near": replace(LARGE, input=(1, 1, 25, 20), kernel=(5, 4), pads=(2, 1, 2, 2), point=5),
     "steps of two": replace(LARGE, strides=(2, 2), pads=(0, 0, 1, 1), filters=18),
     "channels last": replace(LARGE, last=True, point=-3),
     "unsigned": replace(LARGE, unsigned=True, point=7),
@@ -160,7 +160,7 @@ KINDS = {
         pool=PoolAttr.of("max", (3, 3), (2, 2)),
         overlap=Overlap.ACCUMULATE,
     ),
-    "rows that are all cut": replace(LARGE, input=(1, 2, 2, 12), kernel=(5, 3), pads=(2, 1, 2, 1)),
+    "rows that are all cut": replace(LARGE, input=(1, 2, 2, 60), kernel=(5, 3), pads=(2, 1, 2, 1)),
 }
 
 

@@ -107,7 +107,9 @@ def test_helium(name: str, level: str, tmp_path: Path) -> None:
     ],
 )
 def test_layers_that_do_not_fit_get_another_kernel(shape: Shape) -> None:
-    assert "mve.gather_bytes" not in check_loops(*on_buffers(shape))
+    loops = check_loops(*on_buffers(shape))
+    copy = f"memref<{PlanePlan(*axes(shape)).bytes}xi8"
+    assert not [line for line in loops.split("\n") if "mve.gather_bytes" in line and copy in line]
 
 
 def test_a_working_memory_that_is_too_small_is_not_used() -> None:
