@@ -27,7 +27,9 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES, Multiplier, limits_of
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.additions import Addition
+from npu_passes.lowering.kernels.byte_stores import Ends
 from npu_passes.lowering.lower_simple import elementwise
+from npu_passes.lowering.vector_average import Average, VectorAverage
 from npu_passes.lowering.vector_bytes import sum_of_bytes
 from npu_passes.support import integers
 from npu_passes.support.common import LoopOptions, counted_taps, for_each, tap_range, window_start
@@ -127,7 +129,7 @@ class AverageLowering:
     def __init__(
         self, b: LoopBuilder, op: QuantizedAvgPool2dOp, out: SSAValue, options: LoopOptions
     ) -> None:
-        self.b, self.op, self.out, self.flash = b, op, out, options.flash
+        self.b, self.op, self.out, self.options = b, op, out, options
         self.points = int_values(op.zero_points)
         self.bounds = bounds_of(element_of(out), None)
         _, _, height, width = shape_of(op.input)
@@ -139,12 +141,25 @@ class AverageLowering:
         mode = self.op.mode.data
         if mode in ("fixed", "half_up") or (mode == "qlinear" and self.op.is_global):
             self.build_integers(mode)
+        elif mode == "float" and self.op.is_global and self.on_vectors():
+            VectorAverage(self.b, self.op.input, self.out, self.average).build()
         elif mode == "float" and self.op.is_global:
             number = self.numbers()
             lanes = partial(self.lanes, number)
             for_each(self.b, shape_of(self.out)[:2], lanes, ("n", "c"))
         else:
             for_each(self.b, shape_of(self.out), self.floats, ("n", "c", "y", "x"))
+
+    @property
+    def average(self) -> Average:
+        """The average of a whole map."""
+        before, after = self.scales
+        return Average(self.points[0], before, after, Ends(self.points[1], self.bounds))
+
+    def on_vectors(self) -> bool:
+        """Whether the machine averages four channels of a whole map at once."""
+        maps = self.op.input, self.out
+        return on_vectors(self.options, *maps) and self.average.fits(*maps)
 
     def finish(self, total: SSAValue, count: SSAValue, at: Sequence[Index]) -> None:
         """Divide a float32 sum by `count` and the output scale, round it and store it."""
@@ -168,7 +183,7 @@ class AverageLowering:
         """A function like `number` for many elements: it reads a table, unless flash is short."""
         b, op = self.b, self.op
         few = prod(shape_of(op.input)) < MANY or element_of(op.input) not in BYTE_TYPES
-        if self.flash != "fast" or few or self.scales[0] >= LARGE:
+        if self.options.flash != "fast" or few or self.scales[0] >= LARGE:
             return self.number
         low, high = bounds_of(element_of(op.input), None)
         reals = np.arange(low, high + 1) - self.points[0]

@@ -178,10 +178,7 @@ def test_windows_are_gathered(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name in ("near", "unsigned", "folded") else pytest.param(name, marks=SLOW)
-        for name in KINDS
-    ],
+    [name if name == "folded" else pytest.param(name, marks=SLOW) for name in KINDS],
 )
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
