@@ -32,7 +32,7 @@ from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_outputs import FOUR, VectorOutputs
+from npu_passes.lowering.kernels.vector_outputs import FOUR, Block, FoldedOutputs, VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes
 from npu_passes.lowering.kernels.walk import each_row, visit
 from npu_passes.support.common import window_start
@@ -156,6 +156,7 @@ class ImageKernel:
     def filters(self, windows: Sequence[Window], row: Index, column: Index, *, often: bool) -> None:
         """Compute all filters of some windows, four at a time; without a loop if it is `often`."""
         b, outputs, count = self.b, self.outputs, len(self.layer.bias)
+        straight, blocks = often and count <= STRAIGHT, list[Block]()
 
         def block(filter: Index, count: int) -> None:
             taps = b.insert(dsp.OpaqueOp(self.taps), "taps").result
@@ -167,13 +168,18 @@ class ImageKernel:
                 load = mve.LoadOp(biases, b.value(filter), mve.I32X4, first)
                 bias = b.insert(load, "bias").result
                 kept = [b.insert(mve.AddOp(each, bias), "sums").result for each in kept]
-            outputs.put(kept, filter, count, row, column)
+            if straight and isinstance(outputs, FoldedOutputs):
+                blocks.append((kept, filter, count))
+            else:
+                outputs.put(kept, filter, count, row, column)
 
-        if often and count <= STRAIGHT:
-            for first in range(0, count, FOUR):
-                block(first, min(FOUR, count - first))
-        else:
+        if not straight:
             self.layer.each_block(block)
+            return
+        for first in range(0, count, FOUR):
+            block(first, min(FOUR, count - first))
+        if isinstance(outputs, FoldedOutputs):
+            outputs.put_all(blocks, row, column)
 
     def sums(
         self, windows: Sequence[Window], taps: SSAValue, filter: Index, count: int

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -226,6 +227,12 @@ class VectorOutputs(Outputs):
             b.insert(mve.StoreOp(value, self.memory, b.value(at), first))
 
 
+Block: TypeAlias = tuple[Sequence[SSAValue], Index, int]
+"""What is kept of some pixels, the first filter, and the number of filters."""
+Folded: TypeAlias = tuple[SSAValue, Index, int | None]
+"""A vector of outputs, the first filter, and how many lanes count: all if it is None."""
+
+
 class FoldedOutputs(VectorOutputs):
     """Folds each vector of outputs into the windows of a max pool that hold it (`folding.py`)."""
 
@@ -240,25 +247,35 @@ class FoldedOutputs(VectorOutputs):
         flat: bool = False,
     ) -> None:
         """See `Outputs`; outputs that are folded are never `flat`."""
-        scales, first = self.scales(filter, filters), None if filters == FOUR else filters
-        for number, sums in enumerate(kept):
-            value = self.bounded(self.rounded(sums, scales))
-            self.fold(value, filter, first, (row, self.b.add(column, number)))
+        self.put_all([(kept, filter, filters)], row, column)
 
-    def fold(
-        self, value: SSAValue, filter: Index, first: int | None, at: tuple[Index, Index]
-    ) -> None:
-        """Raise the maxima of all windows with an output to its value."""
+    def put_all(self, blocks: Sequence[Block], row: Index, column: Index) -> None:
+        """Store several blocks of filters, each with what is kept of neighbouring pixels.
+
+        Their pixels are the same, so the windows that hold one are found once for all blocks.
+        """
+        pixels: dict[int, list[Folded]] = {}
+        for kept, filter, filters in blocks:
+            scales, first = self.scales(filter, filters), None if filters == FOUR else filters
+            for number, sums in enumerate(kept):
+                value = self.bounded(self.rounded(sums, scales))
+                pixels.setdefault(number, []).append((value, filter, first))
+        for number, values in pixels.items():
+            self.fold(values, (row, self.b.add(column, number)))
+
+    def fold(self, values: Sequence[Folded], at: tuple[Index, Index]) -> None:
+        """Raise the maxima of all windows with an output to its values."""
         b, (pixel, line), folding = self.b, self.steps, self.layer.folding
         assert folding is not None
         rows, columns = folding.axes
 
         def one(py: Index, px: Index) -> tuple[()]:
-            place = b.add(b.add(b.mul(py, line), b.mul(px, pixel)), filter)
-            memory = self.memory, b.value(place)
-            best = b.insert(mve.LoadOp(*memory, mve.I32X4, first), "best").result
-            best = b.insert(mve.MaxOp(best, value), "best").result
-            b.insert(mve.StoreOp(best, *memory, first))
+            start = b.add(b.mul(py, line), b.mul(px, pixel))
+            for value, filter, first in values:
+                memory = self.memory, b.value(b.add(start, filter))
+                best = b.insert(mve.LoadOp(*memory, mve.I32X4, first), "best").result
+                best = b.insert(mve.MaxOp(best, value), "best").result
+                b.insert(mve.StoreOp(best, *memory, first))
             return ()
 
         def one_row(py: Index) -> tuple[()]:
