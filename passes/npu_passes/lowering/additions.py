@@ -20,7 +20,7 @@ from npu_dialect.npu.quantization import EXACT, Multiplier, add_multipliers, lim
 from npu_passes.support import integers
 from npu_passes.support.integers import LARGE, rounded, shifted
 from npu_passes.support.loop_builder import LoopBuilder
-from npu_plans.kernels.byte_sums import FusedSum, Summand, exactly, fused_sum
+from npu_plans.kernels.byte_sums import FusedSum, Summand, fused_sum, in_range
 
 
 class Addition:
@@ -58,7 +58,7 @@ class Addition:
         """
         if self.mode == "qlinear":
             *factors, start = self.ratios
-            return exactly(FusedSum(tuple(map(float, factors)), float(start), 0))
+            return in_range(FusedSum(tuple(map(float, factors)), float(start), 0))
         if self.mode != "float":
             return None
         summands = tuple(

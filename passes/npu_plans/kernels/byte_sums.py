@@ -58,7 +58,7 @@ class FusedSum:
         return np.rint(total.astype(np.float64)) + self.point
 
 
-def exactly(found: FusedSum) -> FusedSum | None:
+def in_range(found: FusedSum) -> FusedSum | None:
     """The same; None if a vector unit might take one of its numbers for zero or infinity."""
     numbers = [*found.factors, *([found.start] if found.start else [])]
     return found if all(LEAST < abs(number) < MOST for number in numbers) else None
@@ -103,7 +103,7 @@ def candidates(exact: Sequence[float], start: float, zero_point: int) -> Iterato
                 moved(np.float32(each), step) for each, step in zip(exact, steps, strict=True)
             )
             for step in STARTS:
-                if (found := exactly(FusedSum(factors, moved(begin, step), point))) is not None:
+                if (found := in_range(FusedSum(factors, moved(begin, step), point))) is not None:
                     yield found
 
 
