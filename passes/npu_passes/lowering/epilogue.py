@@ -51,7 +51,7 @@ class Sum:
     """What happens to the sum of floats, or to that of integers after its bounds."""
     quantised: Addition | None
     """How to add quantised integers; None for float32."""
-    function: PointwiseAttr | None = None
+    function: PointwiseAttr | None
     """What the step computes; nothing if it is None."""
 
     @staticmethod

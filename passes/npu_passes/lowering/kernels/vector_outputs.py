@@ -98,8 +98,8 @@ class VectorOutputs(Outputs):
     """Keeps a vector of four sums for each pixel; lanes without a filter repeat the last one.
 
     `steps`: elements from a pixel to the next one, and from row to row; `apart`: from a channel to
-    the next one. `addition`: what is added to requantised sums. `ends`: what is added to what is
-    rounded last, and its bounds.
+    the next one. `addition`: what is added to requantised sums. `own`: zero point and bounds of
+    requantised sums. `ends`: those of what is rounded last.
     """
 
     apart = 1
@@ -114,9 +114,9 @@ class VectorOutputs(Outputs):
         super().__init__(layer)
         self.scaling, self.steps, self.addition = scaling, steps, addition
         self.memory = layer.vector(layer.out)
-        self.ends = Ends(scaling.zero_point, scaling.bounds)
+        self.own = Ends(scaling.zero_point, scaling.bounds)
+        self.ends = self.own if addition is None else addition.ends
         if addition is not None:
-            self.ends = addition.ends
             other = layer.residual
             assert other is not None
             self.other = self.memory if other is layer.out else layer.vector(other)
@@ -182,7 +182,7 @@ class VectorOutputs(Outputs):
         found, b = self.rounded(sums, scales), self.b
         if self.addition is None:
             return found
-        own = self.held(found, Ends(self.scaling.zero_point, self.scaling.bounds), mve.I32X4)
+        own = self.held(found, self.own, mve.I32X4)
         load = mve.LoadOp(self.other, b.value(place), mve.I32X4, first)
         return self.addition.of_words(own, b.insert(load, "residual").result)
 
