@@ -230,6 +230,12 @@ def narrowed(case: Case) -> Array:
     return np.clip(np.stack(words, axis=2).reshape(COUNT, 8), -(2**15), 2**15 - 1)
 
 
+def low_halves(case: Case) -> Array:
+    """The low halves of the bits of x8 in even lanes, and of x9 in odd ones."""
+    bits = [rows(case.arrays[each], 4).copy().view(np.uint32) & 0xFFFF for each in (8, 9)]
+    return np.stack(bits, axis=2).reshape(COUNT, 8).astype(np.uint16).view(np.int16)
+
+
 def splat(kind: str) -> Callable[[Case], Array]:
     """x5, or x8, in every lane."""
 

@@ -29,6 +29,7 @@ from helpers.mve_meanings import (
     gathered_bytes,
     lanewise,
     loaded,
+    low_halves,
     moved,
     moved_up,
     narrowed,
@@ -132,6 +133,7 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         for first, side in enumerate(("bottom", "top"))
     ),
     ("i16", "mve.narrow %v5, %w : vector<4xi32> -> VECTOR", narrowed),
+    ("i16", "mve.low_halves %v8, %v9 : vector<4xf32> -> VECTOR", low_halves),
     ("f32", "mve.fma %v8, %v9, %v8 : VECTOR", fused),
     ("f32", "mve.fma_scalar %v9, %f, %v9 : VECTOR", with_one("f32", 9)),
     *(

@@ -240,6 +240,14 @@ func.func @f(%v: vector<4xi32>) {
 
 // -----
 
+func.func @f(%v: vector<4xi32>) {
+  %r = "mve.low_halves"(%v, %v) : (vector<4xi32>, vector<4xi32>) -> vector<8xi16>
+  func.return
+}
+// CHECK: vector<4xf32>
+
+// -----
+
 func.func @f(%m: memref<64xi16>, %i: index, %v: vector<8xi16>) {
   %r = mve.gather %m[%i] at %v reach 9 : memref<64xi16>
   func.return

@@ -63,6 +63,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %both = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
   // GENERIC: %both = "mve.narrow"(%even, %odd) : (vector<4xi32>, vector<4xi32>) -> vector<8xi16>
   %both = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>
+  // CHECK-NEXT: %halves = mve.low_halves %p, %k : vector<4xf32> -> vector<8xi16>
+  // GENERIC: %halves = "mve.low_halves"(%p, %k) : (vector<4xf32>, vector<4xf32>) -> vector<8xi16>
+  %halves = mve.low_halves %p, %k : vector<4xf32> -> vector<8xi16>
   // CHECK-NEXT: %pr = mve.mul_long %x, %x bottom : vector<16xi8> -> vector<8xi16>
   // GENERIC: %pr = "mve.mul_long"(%x, %x) <{bottom}> : (vector<16xi8>, vector<16xi8>) -> vector<8xi16>
   %pr = mve.mul_long %x, %x bottom : vector<16xi8> -> vector<8xi16>

@@ -86,7 +86,8 @@ class SumLoops:
         self, b: LoopBuilder, op: LayerOp, runs: Runs, fused: FusedSum, bounds: tuple[int, int]
     ) -> None:
         self.b, self.runs, self.sums = b, runs, FusedSums(b, fused)
-        self.stores = ByteStores(b, op, runs.buffers[-1], Ends(fused.point, bounds), self.splat)
+        ends = Ends(fused.point, bounds, fused.largest)
+        self.stores = ByteStores(b, op, runs.buffers[-1], ends, self.splat)
 
     def splat(self, number: int, type_: mve.Vector) -> SSAValue:
         """A vector of a known integer, computed in front of all loops."""

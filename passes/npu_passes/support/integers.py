@@ -53,10 +53,7 @@ from npu_dialect.npu.quantization import (
 )
 from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
 from npu_passes.support.symbols import GlobalNames, function_around, identifier
-
-ROUNDER = 12582912.0
-"""1.5 * 2^23: adding and subtracting it rounds a float32 to an integer."""
-
+from npu_plans.kernels.near_halves import ROUNDER
 
 # -- memory ----------------------------------------------------------------------------------------
 
@@ -358,12 +355,13 @@ def nearest(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int,
 
 
 def by_sums(b: LoopBuilder, value: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
-    """The result of `nearest`, computed by adding and subtracting `ROUNDER`."""
+    """The result of `nearest`, computed by adding and subtracting a number that rounds it."""
     low, high = (float(bound - zero_point) for bound in bounds)
     least = b.real(low)
     above = b.compare(arith.CmpfOp, value, least, "ogt")
     value = b.at_most(b.select(above, value, least), b.real(high))
-    return b.subf(b.addf(value, b.real(ROUNDER)), b.real(ROUNDER))
+    rounder = b.real(float(ROUNDER))
+    return b.subf(b.addf(value, rounder), rounder)
 
 
 def by_instruction(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npu_dialect.interpreters.fused import fma
+from npu_plans.kernels.near_halves import FARTHEST_BYTE
 
 LEAST, MOST = 2.0**-60, 2.0**60
 """Factors between these give no subnormal number, which a vector unit takes for zero, and no
@@ -49,6 +50,11 @@ class FusedSum:
     factors: tuple[float, ...]
     start: float
     point: int
+
+    @property
+    def largest(self) -> float:
+        """A bound of the sums of bytes, or of their differences, before these are rounded."""
+        return FARTHEST_BYTE * sum(map(abs, self.factors)) + abs(self.start)
 
     def of(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
         """The whole numbers for some integers, before they are saturated."""

@@ -194,6 +194,11 @@ def narrow(kind: type[np.signedinteger[Any]]) -> Meaning:
     return narrowed
 
 
+def low_halves(even: Array, odd: Array) -> Array:
+    """The low halves of the bits of floats, by turns."""
+    return np.stack([even, odd], axis=1).ravel().view(np.int32).astype(np.int16)
+
+
 def to_float(x: Array) -> Array:
     """Each integer as the nearest float."""
     return x.astype(np.float32)
@@ -303,6 +308,7 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.RoundOp: rounded,
     mve.NarrowOp: narrow(np.int16),
     mve.NarrowBytesOp: narrow(np.int8),
+    mve.LowHalvesOp: low_halves,
     mve.AddOp: lanewise(np.add),
     mve.MulOp: lanewise(np.multiply),
     mve.XorOp: np.bitwise_xor,

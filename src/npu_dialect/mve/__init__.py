@@ -35,6 +35,7 @@ from npu_dialect.mve.arithmetic import (
 from npu_dialect.mve.long import (
     AddLongOp,
     LongOp,
+    LowHalvesOp,
     MlaLongOp,
     MulLongOp,
     NarrowBytesOp,
@@ -96,6 +97,7 @@ __all__ = [
     "JoinOp",
     "LoadOp",
     "LongOp",
+    "LowHalvesOp",
     "MaxOp",
     "MaximumOp",
     "MinOp",
@@ -146,6 +148,7 @@ MVE = Dialect(
         FmaScalarOp,
         WidenOp,
         NarrowOp,
+        LowHalvesOp,
         MulLongOp,
         MlaLongOp,
         AddLongOp,

@@ -17,7 +17,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.mve.types import I8X16, I16X8, I32X4, Vector
+from npu_dialect.mve.types import F32X4, I8X16, I16X8, I32X4, Vector
 
 
 class LongOp(IRDLOperation, abc.ABC):
@@ -149,6 +149,31 @@ class NarrowOp(IRDLOperation):
 
     even = operand_def(I32X4)
     odd = operand_def(I32X4)
+    result = result_def(I16X8)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$even `,` $odd attr-dict `:` type($even) `->` type($result)"
+
+    def __init__(self, even: SSAValue, odd: SSAValue) -> None:
+        super().__init__(operands=[even, odd], result_types=[I16X8])
+
+
+@irdl_op_definition
+class LowHalvesOp(IRDLOperation):
+    """VMOVNT: the low halves of the bits of floats; the first ones are the even lanes.
+
+    Of a float from 2^23 to 2^24, which is an integer, they are that integer modulo 2^16.
+
+    ```mlir
+    %h = mve.low_halves %even, %odd : vector<4xf32> -> vector<8xi16>
+    ```
+    """
+
+    name = "mve.low_halves"
+
+    even = operand_def(F32X4)
+    odd = operand_def(F32X4)
     result = result_def(I16X8)
 
     traits = traits_def(Pure())

@@ -10,8 +10,8 @@
 // CHECK:           [[PART:%[a-z0-9_]+]] = mve.fma_scalar [[RHS]], %{{.*}}, [[START]] : vector<4xf32>
 // CHECK-NEXT:      [[LHS:%[a-z0-9_]+]] = mve.to_float [[A]]
 // CHECK:           [[TOTAL:%[a-z0-9_]+]] = mve.fma_scalar [[LHS]], %{{.*}}, [[PART]] : vector<4xf32>
-// CHECK-NEXT:      mve.round [[TOTAL]]
-// CHECK:           mve.narrow
+// CHECK:           [[NEAR:%[a-z0-9_]+]] = mve.add_scalar [[TOTAL]], %{{.*}} : vector<4xf32>, f32
+// CHECK:           mve.low_halves [[NEAR]], %{{.*}} : vector<4xf32> -> vector<8xi16>
 // CHECK-NEXT:      mve.scatter %{{.*}}, %c{{.*}}[%i] at %targets{{.*}} reach 8 saturated : memref<19xi8, #npu.sram>
 // CHECK:         mve.load %a{{.*}}[%{{.*}}] first 3 : memref<19xi8, #npu.sram> -> vector<4xi32>
 // CHECK:         mve.scatter %{{.*}}, %c{{.*}}[%{{.*}}] at %targets{{.*}} reach 3 lanes 21 saturated : memref<19xi8, #npu.sram>
@@ -54,7 +54,7 @@ func.func @general(%x: memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram>, %
 // CHECK:         mve.to_float [[OWN]]
 // CHECK:         mve.to_float [[OTHER]]
 // CHECK:         mve.fma_scalar
-// CHECK-NEXT:    mve.round
+// CHECK:         mve.add_scalar
 // CHECK:         mve.scatter
 // CHECK-NOT:     arith.divf
 func.func @residual(%x: memref<1x16x2x3xi8, strided<[96, 1, 48, 16]>, #npu.sram>, %r: memref<1x4x2x3xi8, strided<[24, 1, 12, 4]>, #npu.sram>, %y: memref<1x4x2x3xi8, strided<[24, 1, 12, 4]>, #npu.sram>) {

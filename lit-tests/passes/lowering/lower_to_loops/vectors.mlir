@@ -17,8 +17,10 @@
 // CHECK:         mve.join
 // CHECK:         mve.to_float
 // CHECK-NEXT:    mve.mul
-// CHECK-NEXT:    mve.round
-// CHECK:         mve.narrow
+// CHECK:         mve.add_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:    mve.add_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:    mve.low_halves %{{.*}}, %{{.*}} : vector<4xf32> -> vector<8xi16>
+// CHECK-NEXT:    mve.add_saturated
 // CHECK:         mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 8 saturated : memref<576xi8, #npu.sram>
 // CHECK:         mve.load %{{.*}} first 8 : memref<3456xi8, #npu.sram> -> vector<16xi8>
 // CHECK:         mve.max
@@ -55,8 +57,7 @@ func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu
 // CHECK-NEXT:      mve.add_scalar
 // CHECK-NEXT:      mve.to_float
 // CHECK-NEXT:      mve.mul_scalar
-// CHECK-NEXT:      mve.round
-// CHECK:           mve.narrow
+// CHECK:           mve.low_halves
 // CHECK-NEXT:      mve.add_saturated
 // CHECK-NEXT:      mve.min
 // CHECK-NEXT:      mve.scatter %{{.*}}, %y{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<80xi8, #npu.sram>

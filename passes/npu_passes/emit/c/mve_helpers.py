@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation
 
 from npu_dialect import mve
 from npu_passes.emit.c.dsp_helpers import Helper, use_helper
 from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.integers import Build
-from npu_passes.emit.c.types import VECTOR_TYPES
+from npu_passes.emit.c.types import FLOATS, VECTOR_TYPES
 from npu_passes.emit.c.unit import MVE_ARM, Unit
 
 ARM = f"#ifdef {MVE_ARM}"
@@ -124,15 +125,28 @@ def lanewise(type_: Attribute, what: str, statement: str, arm: str) -> Helper:
     )
 
 
+ROUNDED = "npu_rounded_float"
+"""The function that keeps a compiler from contracting a product with a sum."""
+
+
+def kept_apart(product: Helper) -> Helper:
+    """The function of a product that clang cannot contract with a sum; gcc knows no intrinsic."""
+    value = product.arm.removeprefix("return ")
+    barrier = '#ifdef __clang__\n__asm__("" : "+w"(r));\n#endif'
+    return replace(product, arm=f"npu_f32x4 r = {value}\n{barrier}\nreturn r;")
+
+
 def wrapping(operator: str, what: str, intrinsic: str) -> Callable[[Attribute], Helper]:
     """The function of a sum or product; those of integers wrap around."""
 
     def made(type_: Attribute) -> Helper:
         lane = lane_of(type_)
-        text = f"a.lane[i] {operator} b.lane[i]"
+        text, arm = f"a.lane[i] {operator} b.lane[i]", f"{intrinsic}q_{suffix_of(type_)}(a, b)"
         if lane != "float":
             text = f"({lane})((uint32_t)a.lane[i] {operator} (uint32_t)b.lane[i])"
-        return lanewise(type_, what, text, f"{intrinsic}q_{suffix_of(type_)}(a, b)")
+        elif operator == "*":
+            return kept_apart(lanewise(type_, what, f"{ROUNDED}({text})", arm))
+        return lanewise(type_, what, text, arm)
 
     return made
 
@@ -271,6 +285,29 @@ return vqmovntq_s{wide}(vqmovnbq_s{wide}(vdupq_n_s{bits}(0), even), odd);
 
 NARROW = narrow(16, "Words", "halves")
 NARROW_BYTES = narrow(8, "Halves", "bytes")
+
+LOW_HALVES = Helper(
+    "npu_i16x8 {}(npu_f32x4 even, npu_f32x4 odd)",
+    "The low halves of the bits of floats: even lanes, and odd lanes.",
+    """\
+npu_i16x8 r;
+for (int i = 0; i < 8; ++i) {
+    uint32_t bits;
+    memcpy(&bits, i % 2 == 0 ? &even.lane[i / 2] : &odd.lane[i / 2], 4);
+    r.lane[i] = (int16_t)(bits & 0xFFFF);
+}
+return r;""",
+    """\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("vmovnt.i32 %q0, %q1" : "+w"(even) : "w"(odd));
+return vreinterpretq_s16_f32(even);
+#else
+return vmovntq_s32(vreinterpretq_s16_f32(even), vreinterpretq_s32_f32(odd));
+#endif""",
+    ARM,
+    ("stdint.h", "string.h"),
+)
+"""GCC copies the first operand of the intrinsic, so it gets the assembly."""
 
 PUSH_BYTES = Helper(
     "npu_i16x8 {}(npu_i16x8 old, npu_i16x8 new_)",
@@ -415,13 +452,15 @@ def with_scalar(operator: str, what: str, intrinsic: str) -> Callable[[Attribute
             text = f"({lane})((uint32_t)a.lane[i] {operator} (uint32_t)b)"
             number = "int32_t"
         value = "b" if number == lane else f"({lane})b"
-        return Helper(
+        keeps = lane == "float" and operator == "*"
+        found = Helper(
             f"{vector} {{}}({vector} a, {number} b)",
             f"The {what} of each lane and a number.",
-            computed(type_, f"r.lane[i] = {text};"),
+            computed(type_, f"r.lane[i] = {f'{ROUNDED}({text})' if keeps else text};"),
             f"return {intrinsic}q_n_{suffix_of(type_)}(a, {value});",
             ARM,
         )
+        return kept_apart(found) if keeps else found
 
     return made
 
@@ -470,6 +509,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.FmaScalarOp: lambda _: FMA_SCALAR,
     mve.NarrowOp: lambda _: NARROW,
     mve.NarrowBytesOp: lambda _: NARROW_BYTES,
+    mve.LowHalvesOp: lambda _: LOW_HALVES,
     mve.MulAcrossOp: mul_across,
     mve.AddScalarOp: with_scalar("+", "sum", "vadd"),
     mve.MulScalarOp: with_scalar("*", "product", "vmul"),
@@ -494,6 +534,8 @@ def use(unit: Unit, name: str, helper: Helper) -> str:
         unit.headers.update(helper.headers)
         if helper is ROUND:
             use_helper(unit, "round")
+        if ROUNDED in helper.plain:
+            unit.helper("rounded", FLOATS[f32])
         unit.helpers[full] = helper.text(full)
     return full
 

@@ -1,14 +1,23 @@
-"""Stores two vectors of rounded words as up to eight bytes, wherever they lie.
+"""Rounds two vectors of floats, and stores them as up to eight bytes, wherever they lie.
 
-%q = mve.narrow %first, %second : vector<4xi32> -> vector<8xi16>
-%p = mve.add_saturated %q, %point : vector<8xi16>, i32
-mve.scatter %p, %ofm[%at] at %targets reach 405 saturated : memref<2048xi8, #npu.sram>
+    %a = mve.add_scalar %first, %rounder : vector<4xf32>, f32
+    %b = mve.add_scalar %second, %rounder : vector<4xf32>, f32
+    %q = mve.low_halves %a, %b : vector<4xf32> -> vector<8xi16>
+    mve.scatter %q, %ofm[%at] at %targets reach 405 saturated : memref<2048xi8, #npu.sram>
+
+`npu_plans/kernels/near_halves.py` says when an addition rounds. Other floats become words first:
+
+    %a = mve.round %first : vector<4xf32> -> vector<4xi32>
+    %b = mve.round %second : vector<4xf32> -> vector<4xi32>
+    %q = mve.narrow %a, %b : vector<4xi32> -> vector<8xi16>
+    %p = mve.add_saturated %q, %point : vector<8xi16>, i32
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -18,6 +27,7 @@ from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.quantization import limits_of
 from npu_passes.support.integers import constant_table, element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
+from npu_plans.kernels.near_halves import near_halves
 
 
 @dataclass(frozen=True)
@@ -30,10 +40,14 @@ class Memory:
 
 @dataclass(frozen=True)
 class Ends:
-    """What is added to rounded numbers, and the smallest and the largest byte that they become."""
+    """What is added to rounded numbers, and the smallest and the largest byte that they become.
+
+    `largest`: no number is farther from zero before it is rounded; infinite if that is not known.
+    """
 
     point: int
     bounds: tuple[int, int]
+    largest: float = inf
 
 
 class ByteStores:
@@ -48,6 +62,7 @@ class ByteStores:
         splat: Callable[[int, mve.Vector], SSAValue],
     ) -> None:
         self.b, self.op, self.memory, self.ends, self.splat = b, op, memory, ends, splat
+        self.near = near_halves(ends.largest, ends.point)
         self.known: dict[tuple[mve.Vector, tuple[int, ...]], SSAValue] = {}
 
     def vector(self, what: str, values: Sequence[int], type_: mve.Vector = mve.I16X8) -> SSAValue:
@@ -70,15 +85,15 @@ class ByteStores:
         step: int = 1,
         memory: Memory | None = None,
     ) -> None:
-        """Store one or two vectors, by turns, at distances from a place; `lanes` is a mask.
+        """Round one or two vectors, and store them by turns at distances from a place.
 
         The distances are multiples of `step`. The place is one of the buffer, or of `memory`.
+        `lanes` is a mask.
         """
         b = self.b
-        values = b.insert(mve.NarrowOp(fours[0], fours[-1]), "q").result
         reach = max(step for lane, step in enumerate(targets) if lanes >> lane & 1) + 1
         op = mve.ScatterOp(
-            self.bounded(values),
+            self.halves(fours[0], fours[-1]),
             self.memory if memory is None else memory.buffer,
             b.value(place if memory is None else b.add(place, memory.start)),
             self.vector("targets", targets),
@@ -89,14 +104,25 @@ class ByteStores:
         )
         b.insert(op)
 
-    def bounded(self, found: SSAValue) -> SSAValue:
-        """Rounded numbers plus the point, within bounds narrower than those of an element."""
-        b = self.b
-        if self.ends.point:
-            found = b.insert(mve.AddSaturatedOp(found, b.integer(self.ends.point)), "q").result
+    def halves(self, even: SSAValue, odd: SSAValue, *, saturated: bool = False) -> SSAValue:
+        """Floats by turns, rounded, plus the point, within bounds narrower than those of a byte.
+
+        `saturated`: within all bounds.
+        """
+        b, point = self.b, self.ends.point
+        both = list(dict.fromkeys((even, odd)))
+        if self.near is None:
+            words = [b.insert(mve.RoundOp(each)).result for each in both]
+            found = b.insert(mve.NarrowOp(words[0], words[-1]), "q").result
+        else:
+            rounder, point = b.real(float(self.near.addend)), self.near.point
+            sums = [b.insert(mve.AddScalarOp(each, rounder), "near").result for each in both]
+            found = b.insert(mve.LowHalvesOp(sums[0], sums[-1]), "q").result
+        if point:
+            found = b.insert(mve.AddSaturatedOp(found, b.integer(point)), "q").result
         limits = limits_of(element_of(self.memory))
         for kind, bound, widest in zip((mve.MaxOp, mve.MinOp), self.ends.bounds, limits):
-            if bound != widest:
+            if bound != widest or saturated:
                 limit = self.splat(bound, mve.I16X8)
                 found = b.insert(kind(found, limit), "q").result
         return found

@@ -2,7 +2,7 @@
 
     %s = mve.join %a, %b, %c, %d : vector<4xi32>
     ...
-    %q = mve.narrow %first, %second : vector<4xi32> -> vector<8xi16>
+    %q = mve.low_halves %first, %second : vector<4xf32> -> vector<8xi16>
     mve.scatter %q, %ofm[%at] at %targets reach 405 saturated : memref<2048xi8, #npu.sram>
 
 All lanes have one bias and one scale. Eight outputs are stored at once, wherever they lie. The
@@ -69,10 +69,10 @@ class ChannelOutputs(ByteStores):
         tables = scaling.tables
         return b.load(tables[0], [number], "scale") if tables else b.real(scaling.scales[0])
 
-    def rounded(self, sums: Sequence[SSAValue], bias: SSAValue, scale: SSAValue) -> SSAValue:
-        """Four sums plus the bias, times the scale, rounded."""
+    def products(self, sums: Sequence[SSAValue], bias: SSAValue, scale: SSAValue) -> SSAValue:
+        """Four sums plus the bias, times the scale."""
         b = self.b
         joined = b.insert(mve.JoinOp(*sums), "sums").result
         total = b.insert(mve.AddScalarOp(joined, bias), "sums").result
         floats = b.insert(mve.ToFloatOp(total)).result
-        return b.insert(mve.RoundOp(b.insert(mve.MulScalarOp(floats, scale)).result)).result
+        return b.insert(mve.MulScalarOp(floats, scale), "product").result

@@ -139,7 +139,7 @@ class Line:
                 numbers = [start + column for _, column in four]
                 sums = self.sums(numbers)
                 words = [sums[number] for number in numbers]
-                fours.append(outputs.rounded(words, self.channel.bias, self.channel.scale))
+                fours.append(outputs.products(words, self.channel.bias, self.channel.scale))
             place = b.add(b.mul(self.row, line), b.mul(b.add(self.column, start), pixel))
             outputs.store(fours, place, block.targets(pixel, line), memory=self.channel.out)
 

@@ -312,19 +312,18 @@ class VectorDepthwiseKernel:
         step = self.multiplier * self.outputs.apart
         place = b.add(b.mul(row, line), b.mul(filter, self.outputs.apart))
         for p in range(len(sums) // 2):
-            words: list[SSAValue] = []
+            products: list[SSAValue] = []
             for half in (0, 1):
                 scales = self.outputs.splatted
                 if scales is None:
                     at = b.value(b.add(lanes, half * EIGHT // 2))
                     scales = b.insert(mve.LoadOp(self.scales, at, mve.F32X4), "scales").result
-                words.append(self.outputs.rounded(sums[2 * p + half], scales))
+                products.append(self.outputs.products(sums[2 * p + half], scales))
             at = b.add(place, b.mul(b.add(column, p), pixel))
             if step > 1:
                 steps = range(0, EIGHT * step, step)
                 mask = mve.ALL_LANES if first is None else (1 << first) - 1
-                self.scattered.store(words, at, steps, mask)
+                self.scattered.store(products, at, steps, mask)
                 continue
-            found = b.insert(mve.NarrowOp(*words), "q").result
-            found = self.outputs.bounded(found, mve.I16X8)
+            found = self.scattered.halves(*products, saturated=True)
             b.insert(mve.StoreOp(found, self.outputs.memory, b.value(at), first))

@@ -28,6 +28,7 @@ from npu_passes.lowering.kernels.vector_sums import FusedAddition
 from npu_passes.lowering.pool_window import windows_with
 from npu_passes.support.integers import Scaling
 from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.near_halves import largest_product
 
 FOUR = 4
 """Sums in a vector."""
@@ -114,7 +115,8 @@ class VectorOutputs(Outputs):
         super().__init__(layer)
         self.scaling, self.steps, self.addition = scaling, steps, addition
         self.memory = layer.vector(layer.out)
-        self.own = Ends(scaling.zero_point, scaling.bounds)
+        largest = largest_product(layer.weights, layer.bias, scaling.scales)
+        self.own = Ends(scaling.zero_point, scaling.bounds, largest)
         self.ends = self.own if addition is None else addition.ends
         if addition is not None:
             other = layer.residual
@@ -168,34 +170,37 @@ class VectorOutputs(Outputs):
         load = mve.LoadOp(self.scaling.tables[0], self.b.value(filter), mve.F32X4, first)
         return self.b.insert(load, "scales").result
 
-    def rounded(self, sums: SSAValue, scales: SSAValue) -> SSAValue:
-        """Sums times scales, rounded."""
-        b = self.b
-        product = b.insert(mve.MulOp(b.insert(mve.ToFloatOp(sums)).result, scales)).result
-        return b.insert(mve.RoundOp(product)).result
+    def products(self, sums: SSAValue, scales: SSAValue) -> SSAValue:
+        """Sums times scales."""
+        floats = self.b.insert(mve.ToFloatOp(sums)).result
+        return self.b.insert(mve.MulOp(floats, scales), "product").result
+
+    def rounded(self, numbers: SSAValue) -> SSAValue:
+        """Floats as the nearest words."""
+        return self.b.insert(mve.RoundOp(numbers)).result
 
     def summed(self, sums: SSAValue, scales: SSAValue, place: Index, first: int | None) -> SSAValue:
-        """Sums times scales, rounded; with an addition, plus what it adds, rounded again.
+        """Sums times scales; with an addition, rounded, and with what it adds. The last is a float.
 
         `place` is that of the outputs, of which only the `first` ones are there.
         """
-        found, b = self.rounded(sums, scales), self.b
+        found, b = self.products(sums, scales), self.b
         if self.addition is None:
             return found
-        own = self.held(found, self.own, mve.I32X4)
+        own = self.held(self.rounded(found), self.own)
         load = mve.LoadOp(self.other, b.value(place), mve.I32X4, first)
         return self.addition.of_words(own, b.insert(load, "residual").result)
 
-    def held(self, found: SSAValue, ends: Ends, type_: mve.Vector) -> SSAValue:
-        """Numbers within bounds less the point."""
-        low, high = (self.splat(bound - ends.point, type_) for bound in ends.bounds)
+    def held(self, found: SSAValue, ends: Ends) -> SSAValue:
+        """Words within bounds less the point."""
+        low, high = (self.splat(bound - ends.point) for bound in ends.bounds)
         return self.b.insert(mve.MinOp(self.b.insert(mve.MaxOp(found, low)).result, high)).result
 
-    def bounded(self, found: SSAValue, type_: mve.Vector = mve.I32X4) -> SSAValue:
-        """Rounded products within the bounds, plus the zero point."""
-        found, point = self.held(found, self.ends, type_), self.ends.point
+    def bounded(self, numbers: SSAValue) -> SSAValue:
+        """Floats, rounded to words within the bounds, plus the zero point."""
+        found, point = self.held(self.rounded(numbers), self.ends), self.ends.point
         if point:
-            found = self.b.insert(mve.AddOp(found, self.splat(point, type_)), "q").result
+            found = self.b.insert(mve.AddOp(found, self.splat(point)), "q").result
         return found
 
     def put(
@@ -258,7 +263,7 @@ class FoldedOutputs(VectorOutputs):
         for kept, filter, filters in blocks:
             scales, first = self.scales(filter, filters), None if filters == FOUR else filters
             for number, sums in enumerate(kept):
-                value = self.bounded(self.rounded(sums, scales))
+                value = self.bounded(self.products(sums, scales))
                 pixels.setdefault(number, []).append((value, filter, first))
         for number, values in pixels.items():
             self.fold(values, (row, self.b.add(column, number)))

@@ -229,11 +229,11 @@ class PatchKernel:
         self.outputs.store(found, place, steps, lanes)
 
     def four(self, channel: Channel, patch: SSAValue, rows: int, columns: int) -> SSAValue:
-        """The requantised sums of a patch; where no output exists, one is repeated."""
+        """The scaled sums of a patch; where no output exists, one is repeated."""
         b, sums = self.b, dict[tuple[int, int], SSAValue]()
         for lower in range(rows):
             for right in range(columns):
                 weights = channel.weights[lower, right]
                 sums[lower, right] = b.insert(mve.MulAcrossOp(patch, weights), "sum").result
         words = [sums[y % rows, x % columns] for y in range(TWO) for x in range(TWO)]
-        return self.outputs.rounded(words, channel.bias, channel.scale)
+        return self.outputs.products(words, channel.bias, channel.scale)

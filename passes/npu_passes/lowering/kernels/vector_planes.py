@@ -162,7 +162,7 @@ class PlaneKernel:
                     found = self.tile_sums(channel, b.add(row, y), b.add(column, x))
                     sums |= {(y + down, x + across): s for (down, across), s in found.items()}
             words = [sums[place] for place in four]
-            fours.append(self.outputs.rounded(words, channel.bias, channel.scale))
+            fours.append(self.outputs.products(words, channel.bias, channel.scale))
         place = b.add(b.mul(row, line), b.mul(column, pixel))
         place = b.add(place, self.outputs.channel(channel.number))
         self.outputs.store(fours, place, block.targets(pixel, line), step=self.step)

@@ -167,11 +167,8 @@ class SixteenKernel:
         b.insert(dsp.KeepOrderOp.create())
         one = self.outputs.splatted
         scales = [one] * WORDS if one else self.words(self.scales, channel, mve.F32X4)
-        words = [self.outputs.rounded(*pair) for pair in zip(sums, scales, strict=True)]
-        halves = [
-            self.bounds.bounded(b.insert(mve.NarrowOp(*words[first : first + 2]), "q").result)
-            for first in (0, 2)
-        ]
+        products = [self.outputs.products(*pair) for pair in zip(sums, scales, strict=True)]
+        halves = [self.bounds.halves(*products[first : first + 2]) for first in (0, 2)]
         found = b.insert(mve.NarrowBytesOp(*halves), "q").result
         at = b.add(b.add(b.mul(place[0], line), b.mul(place[1], pixel)), channel)
         b.insert(mve.StoreOp(found, self.outputs.memory, b.value(at)))

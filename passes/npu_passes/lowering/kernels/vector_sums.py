@@ -1,10 +1,9 @@
-"""Sums of scaled integers on a vector unit: fused multiply-adds, and one rounding.
+"""Sums of scaled integers on a vector unit: fused multiply-adds, which are rounded once.
 
     %a = mve.to_float %lhs : vector<4xi32> -> vector<4xf32>
     %b = mve.to_float %rhs : vector<4xi32> -> vector<4xf32>
     %p = mve.fma_scalar %b, %factor_1, %start : vector<4xf32>
     %s = mve.fma_scalar %a, %factor, %p : vector<4xf32>
-    %q = mve.round %s : vector<4xf32> -> vector<4xi32>
 
 `npu_plans/kernels/byte_sums.py` finds numbers with which this gives the bytes of `Addition`.
 """
@@ -33,12 +32,12 @@ class FusedSums:
         self.start = b.hoist(mve.SplatOp(b.real(fused.start), mve.F32X4), "start")
 
     def of(self, values: Sequence[SSAValue]) -> SSAValue:
-        """Four sums, rounded; the point of the sum is not added."""
+        """Four sums, not rounded yet; the point of the sum is not added."""
         b, total = self.b, self.start
         for value, factor in reversed(list(zip(values, self.fused.factors, strict=True))):
             number = b.insert(mve.ToFloatOp(value)).result
             total = b.insert(mve.FmaScalarOp(number, b.real(factor), total), "total").result
-        return b.insert(mve.RoundOp(total)).result
+        return total
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,9 @@ class FusedAddition:
         fused = fused_sum(summands, divisor, point, quantised.bounds)
         if fused is None:
             return None
-        return FusedAddition(total, FusedSums(b, fused), Ends(fused.point, quantised.bounds))
+        ends = Ends(fused.point, quantised.bounds, fused.largest)
+        return FusedAddition(total, FusedSums(b, fused), ends)
 
     def of_words(self, own: SSAValue, residual: SSAValue) -> SSAValue:
-        """The sums of a vector of requantised sums and one of the residual, rounded."""
+        """The sums of a vector of requantised sums and one of the residual, not rounded."""
         return self.sums.of(self.total.clause.ordered(residual, own))

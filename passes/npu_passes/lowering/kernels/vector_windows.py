@@ -256,7 +256,7 @@ class Part:
                 self.store(event)
 
     def multiply(self, products: Sequence[Product]) -> None:
-        """Compute some sums; four of them are rounded together."""
+        """Compute some sums; four of them are scaled together."""
         plan, edges = self.kernel.plan, self.channel.edges
         if plan.form.clips:
             self.taps = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
@@ -272,20 +272,19 @@ class Part:
                     op = mve.MlaAcrossOp(data, weights, edge)
                 self.sums.append(self.b.insert(op, "sum").result)
                 if len(self.sums) == FOUR:
-                    self.round()
+                    self.scale()
 
     def weights(self, phase: Place) -> SSAValue:
         """Load weights that do not stay in registers; gcc would keep all of them on the stack."""
         self.b.insert(dsp.KeepOrderOp.create())
         return self.kernel.weights(self.taps, phase)
 
-    def round(self) -> None:
-        """Requantise up to four sums; the last one is repeated."""
+    def scale(self) -> None:
+        """Scale up to four sums; the last one is repeated."""
         four, bias = self.in_lanes(self.sums), self.channel.bias
         if self.first is not None:
             bias = self.b.binary(arith.AddiOp, bias, self.first, "start")
-        rounded = self.kernel.outputs.rounded(four, bias, self.channel.scale)
-        self.fours.append(rounded)
+        self.fours.append(self.kernel.outputs.products(four, bias, self.channel.scale))
         self.sums, self.first = [], None
 
     def in_lanes(self, few: Sequence[T]) -> list[T]:
@@ -297,7 +296,7 @@ class Part:
         """Store the outputs of one or two vectors."""
         b, outputs, count = self.b, self.kernel.outputs, -(-len(event.places) // FOUR)
         if len(self.fours) < count:
-            self.round()
+            self.scale()
         fours, self.fours = self.fours[:count], self.fours[count:]
         pixel, line = outputs.steps
         distances = event.distances(pixel, line)
