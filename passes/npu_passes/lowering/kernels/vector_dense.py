@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, Source
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.vector_stores import outputs_of
 from npu_passes.lowering.kernels.walk import visit
@@ -33,11 +35,14 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.long_runs import LongRuns
 from npu_plans.kernels.packing import PAIR, QUAD
+from npu_plans.kernels.pixel_plan import PixelPlan
 
 BYTES = mve.VECTOR_BYTES
 """Bytes of a load."""
 STRAIGHT = 4
 """The most loads of a run in straight-line code."""
+CHUNK = 128
+"""Bytes of a longer run whose loads share pointers: the distance of a load is below this."""
 LEAST = 8
 """The shortest run, in bytes, for which the kernel is used. Shorter ones leave most lanes idle."""
 
@@ -77,10 +82,12 @@ class VectorDenseKernel:
         weights = layer.weights.reshape(len(layer.weights), -1, *kernel).transpose(0, 2, 3, 1)
         weights = weights.reshape(-1, self.row_bytes)
         padded = np.pad(weights, ((0, 0), (0, self.row_taps - self.row_bytes)))
-        # The last load of the last filter reads on.
-        self.taps = layer.table("taps", np.append(padded.ravel(), np.zeros(BYTES - 1, np.int8)))
-        self.patch = layer.vector(map)
         self.outputs = outputs_of(layer)
+        self.plan = self.pixel_plan()
+        self.lead = 0 if self.plan is None else self.plan.lead
+        # The last load of the last filter reads on.
+        self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
+        self.patch = layer.vector(map)
         self.zero = layer.b.integer(0)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         self.here = self.taps
@@ -140,16 +147,39 @@ class VectorDenseKernel:
             axes = self.pool.axes(self.rows.outputs, self.columns.outputs)
         if self.is_flat:
             columns = self.in_front(interior(self.pixels, None), None)
-            visit(self.b, Span(0, 1, 1), columns, PAIR, self.pair, self.point)
+            first = self.blocks(columns)
+            rest = Span(0, max(0, columns.high - first), columns.total - first)
+            pair, point = partial(self.some, first, PAIR), partial(self.some, first, 1)
+            visit(self.b, Span(0, 1, 1), rest, PAIR, pair, point)
             return
         total = self.rows.outputs if axes is None else axes[0].outputs
         rows = Span(0, total, total)
         pool = None if axes is None else axes[1]
         columns = self.in_front(interior(self.columns, pool), pool)
         if axes is None:
-            visit(self.b, rows, columns, PAIR, self.pair, self.point)
+            visit(
+                self.b, rows, columns, PAIR, partial(self.some, 0, PAIR), partial(self.some, 0, 1)
+            )
         else:
             visit(self.b, rows, columns, 1, self.window, self.clipped_window)
+
+    def pixel_plan(self) -> PixelPlan | None:
+        """How pixels stay in registers; None if they do not."""
+        plan = PixelPlan(self.grid.channels, self.grid.pitch)
+        known = plan.padding == 0 or self.reads_on
+        if self.groups.count > 1 or not self.is_flat or not known:
+            return None
+        return plan if PixelBlocks.fits(plan, self.outputs) else None
+
+    def blocks(self, columns: Span) -> int:
+        """Compute blocks of pixels that stay in registers; returns the first pixel that is left."""
+        plan = self.plan
+        if plan is None:
+            return 0
+        assert isinstance(self.outputs, VectorOutputs)
+        source = Source(self.patch, self.taps, self.filter_bytes, self.signed)
+        blocks = PixelBlocks(self.layer, source, self.outputs, self.starts, plan)
+        return blocks.build(columns.total if plan.is_paired else columns.high)
 
     def in_front(self, columns: Span, pool: Axis | None) -> Span:
         """Those of some columns whose loads may read on, or whose pooled windows' loads may."""
@@ -189,7 +219,7 @@ class VectorDenseKernel:
             first = [self.zero] * len(lanes)
             if not later:
                 first = self.starts.of(row, at, filter, lanes)
-            taps = b.mul(b.add(filter, lane), self.filter_bytes), lanes
+            taps = b.add(b.mul(b.add(filter, lane), self.filter_bytes), self.lead), lanes
             found = self.products(
                 rows, columns, (base, places), taps, first * len(places), inner=inner
             )
@@ -269,10 +299,58 @@ class VectorDenseKernel:
             for k in range(0, whole, BYTES):
                 sums = some(k, sums)
         else:
-            sums = b.loop(0, whole, some, sums, step=BYTES, hint="k", carry="acc")
+            sums = self.chunks(pixels, filters, whole, sums)
         if whole == length:
             return sums
         return some(whole, sums, None if inner and self.reads_on else length - whole)
+
+    def chunks(
+        self,
+        pixels: tuple[Index, Sequence[int]],
+        filters: tuple[Index, range],
+        length: int,
+        sums: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Add the products of a run of whole vectors, a chunk at a time."""
+        b, (base, places), (first, lanes) = self.b, pixels, filters
+        whole = length // CHUNK * CHUNK
+
+        def some(k: Index, sums: Sequence[SSAValue], size: int = CHUNK) -> list[SSAValue]:
+            at = (b.add(base, k), places), (b.add(first, k), lanes)
+            return self.chunk(*at, size, sums)
+
+        sums = b.loop(0, whole, some, sums, step=CHUNK, hint="k", carry="acc")
+        return sums if whole == length else some(whole, sums, length - whole)
+
+    def chunk(
+        self,
+        pixels: tuple[Index, Sequence[int]],
+        filters: tuple[Index, range],
+        length: int,
+        sums: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """Add the products of some bytes of a run.
+
+        gcc knows nothing of their places. It would keep a pointer to each load on the stack.
+        """
+        (base, places), (first, lanes), found = pixels, filters, list(sums)
+        apart = lanes.step * self.filter_bytes
+        x = [self.part(self.patch, self.b.add(base, place), length) for place in places]
+        w = [self.part(self.here, self.b.add(first, f * apart), length) for f in range(len(lanes))]
+        for k in range(0, length, BYTES):
+            self.b.insert(dsp.KeepOrderOp.create())
+            data = [self.signed.bytes(self.load(each, k, "x")) for each in x]
+            for f, taps in enumerate(w):
+                weights = self.load(taps, k, "w")
+                for p, value in enumerate(data):
+                    at_sum = p * len(lanes) + f
+                    found[at_sum] = self.product(value, weights, found[at_sum])
+        return found
+
+    def part(self, buffer: SSAValue, at: Index, length: int) -> SSAValue:
+        """Some bytes of a buffer, of whose place gcc knows nothing."""
+        view = self.b.window(buffer, [at], [length], [0], "run")
+        return self.b.insert(dsp.OpaqueOp(view), "run").result
 
     def product(self, x: SSAValue, w: SSAValue, total: SSAValue) -> SSAValue:
         """A sum plus the products of all lanes."""
@@ -287,16 +365,12 @@ class VectorDenseKernel:
 
     # -- outputs ---------------------------------------------------------------------------------
 
-    def pair(self, row: Index, column: Index) -> None:
-        """Compute two neighbouring outputs, for all filters."""
-        self.some(row, column, PAIR, inner=True)
+    def some(self, first: int, pixels: int, row: Index, column: Index) -> None:
+        """Compute some neighbouring outputs, for all filters; columns count from the `first` one.
 
-    def point(self, row: Index, column: Index) -> None:
-        """Compute one output, for all filters."""
-        self.some(row, column, 1, inner=False)
-
-    def some(self, row: Index, column: Index, pixels: int, *, inner: bool) -> None:
-        """Compute some neighbouring outputs, for all filters."""
+        Those of more than one pixel lie inside of the map, and their loads may read on.
+        """
+        column, inner = self.b.add(column, first), pixels > 1
         places = [self.grid.pitch * p for p in range(pixels)]
         self.here = self.taps
         if self.is_short and self.reads_on:
