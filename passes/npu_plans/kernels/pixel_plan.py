@@ -8,8 +8,8 @@ pixel is loaded once, where pairs of pixels are loaded again for each two filter
     17 to 32        two vectors are
     33 to 64        three or four are
 
-Eight outputs are requantised together: of one, two, four or eight filters. A vector of four has four
-pixels of a filter if there are as many, else four filters of a pixel.
+Eight outputs are requantised together: of one, two, four or eight filters. A vector of four has
+four pixels of a filter if there are as many, else four filters of a pixel.
 """
 
 from __future__ import annotations

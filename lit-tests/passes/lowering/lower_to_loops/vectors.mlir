@@ -1,11 +1,38 @@
 // RUN: npu-opt %s --pass-pipeline='builtin.module(npu-attach-target{target=cortex-m55},npu-lower-to-loops)' | filecheck %s
 
-// Two pixels and two filters together; 24 bytes are a whole vector and half of another. That load reads on in the map, as zeros
-// stand behind the weights, but for the last pixels. Two pixels of four filters are scattered.
+// Two pixels stay in four vectors, and all filters multiply them; 24 bytes are a whole vector and half of another. Loads read on
+// in the map, as zeros stand behind the weights, but those of the last pixels do not. Two pixels of four filters are scattered.
 "memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x24x1x1xi8, #npu.flash>, initial_value = dense<2> : tensor<4x24x1x1xi8>, constant}> : () -> ()
 
 // CHECK: sym_name = "pointwise_taps", type = memref<143xi8, #npu.flash>
 // CHECK-LABEL: func.func @pointwise(
+// CHECK:       scf.for %ox = %{{.*}} to %c142 step %{{.*}} {
+// CHECK:         [[A:%[a-z0-9_]+]] = mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         [[B:%[a-z0-9_]+]] = mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         [[TAPS:%[a-z0-9_]+]] = dsp.opaque
+// CHECK-NEXT:    [[W:%[a-z0-9_]+]] = mve.load [[TAPS]][%c0] : memref<128xi8, strided<[1], offset: ?>, #npu.flash> -> vector<16xi8>
+// CHECK-NEXT:    mve.mul_across [[A]], [[W]] : vector<16xi8>
+// CHECK-NEXT:    mve.mul_across [[B]], [[W]] : vector<16xi8>
+// CHECK-NEXT:    dsp.keep_order
+// CHECK-NEXT:    mve.load [[TAPS]][%c16]
+// CHECK-COUNT-2: mve.mla_across
+// CHECK-NOT:     first
+// CHECK:         mve.join
+// CHECK:         mve.to_float
+// CHECK-NEXT:    mve.mul
+// CHECK:         mve.add_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:    mve.add_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:    mve.low_halves %{{.*}}, %{{.*}} : vector<4xf32> -> vector<8xi16>
+// CHECK-NEXT:    mve.add_saturated
+// CHECK:         mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 8 saturated : memref<576xi8, #npu.sram>
+// CHECK:         mve.load %{{.*}} first 8 : memref<3456xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.max
+// CHECK-NEXT:    mve.min
+// CHECK-NEXT:    mve.add
+// CHECK:         mve.store %{{.*}} : vector<4xi32>, memref<576xi8, #npu.sram>
+func.func @pointwise(
 // CHECK:       scf.for %ox = %{{.*}} to %c142 step %{{.*}} {
 // CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
 // CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
@@ -30,6 +57,50 @@
 func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu.sram>, %y: memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) {
   %w = memref.get_global @w : memref<4x24x1x1xi8, #npu.flash>
   npu.conv2d ins(%x, %w : memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu.sram>, memref<4x24x1x1xi8, #npu.flash>) outs(%y : memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// Of eight channels a vector holds two pixels: weights stand behind zeros and in front of them. Eight pixels of a filter are
+// scattered.
+"memref.global"() <{sym_name = "e", sym_visibility = "private", type = memref<4x8x1x1xi8, #npu.flash>, initial_value = dense<2> : tensor<4x8x1x1xi8>, constant}> : () -> ()
+
+// CHECK: sym_name = "eight_taps", type = memref<87xi8, #npu.flash>
+// CHECK-LABEL: func.func @eight(
+// CHECK:       scf.for %ox = %{{.*}} to %c32 step %c8 {
+// CHECK-COUNT-4: mve.load %x{{.*}} : memref<256xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         scf.for %oc = %{{.*}} to %c4 step %{{.*}} {
+// CHECK:           [[TAPS:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<24xi8, strided<[1], offset: ?>, #npu.flash>
+// CHECK-NEXT:      mve.load [[TAPS]][%c8]
+// CHECK-COUNT-4:   mve.mul_across
+// CHECK:           mve.load [[TAPS]][%c0]
+// CHECK-COUNT-4:   mve.mul_across
+// CHECK-COUNT-2:   mve.mul_scalar
+// CHECK:           mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<128xi8, #npu.sram>
+// CHECK-NOT:   mve.load
+func.func @eight(%x: memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, %y: memref<1x4x4x8xi8, strided<[128, 1, 32, 4]>, #npu.sram>) {
+  %w = memref.get_global @e : memref<4x8x1x1xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, memref<4x8x1x1xi8, #npu.flash>) outs(%y : memref<1x4x4x8xi8, strided<[128, 1, 32, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// Two pixels and two filters together: a kernel row of 48 bytes is three vectors, of which neighbouring pixels share two.
+"memref.global"() <{sym_name = "k", sym_visibility = "private", type = memref<4x16x3x3xi8, #npu.flash>, initial_value = dense<2> : tensor<4x16x3x3xi8>, constant}> : () -> ()
+
+// CHECK-LABEL: func.func @dense(
+// CHECK:         scf.for %ky
+// CHECK:           [[X:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<64xi8, strided<[1], offset: ?>, #npu.sram>
+// CHECK-COUNT-2:   dsp.opaque %{{.*}} : memref<48xi8, strided<[1], offset: ?>, #npu.flash>
+// CHECK:           mve.load [[X]][%c0]
+// CHECK:           [[SHARED:%[a-z0-9_]+]] = mve.load [[X]][%c16]
+// CHECK:           [[W:%[a-z0-9_]+]] = mve.load
+// CHECK:           mve.mla_across [[SHARED]], [[W]]
+// CHECK:           mve.load [[X]][%c32]
+// CHECK-NEXT:      [[NEXT:%[a-z0-9_]+]] = mve.load
+// CHECK-NEXT:      mve.mla_across [[SHARED]], [[NEXT]]
+// CHECK:           mve.load [[X]][%c48]
+func.func @dense(%x: memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, %y: memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) {
+  %w = memref.get_global @k : memref<4x16x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, memref<4x16x3x3xi8, #npu.flash>) outs(%y : memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
   func.return
 }
 

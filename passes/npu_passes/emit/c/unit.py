@@ -62,6 +62,10 @@ typedef int8x16_t npu_i8x16;
 typedef int16x8_t npu_i16x8;
 typedef int32x4_t npu_i32x4;
 typedef float32x4_t npu_f32x4;
+#if defined(__GNUC__) && !defined(__clang__)
+/* GCC would copy pointers to step them, where loads have distances from one pointer. */
+#pragma GCC optimize("no-auto-inc-dec")
+#endif
 #else
 typedef struct { int8_t lane[16]; } npu_i8x16;
 typedef struct { int16_t lane[8]; } npu_i16x8;

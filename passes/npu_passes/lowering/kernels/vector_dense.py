@@ -1,11 +1,13 @@
 """Convolutions of bytes with channels last on a vector unit: 16 products and their sum at once.
 
 A kernel row is a run of contiguous bytes, as in `dense.py`. Two neighbouring pixels and two filters
-are computed together: four loads of 16 bytes, then four `mve.mla_across`. The weights lie in the
-order [filter, kernel y, kernel x, channel], so any part of a kernel row is a run, too; windows that
-padding cuts are runs that are shorter. If 16 does not divide a run, its last load reads the rest
-only, and other lanes are zero. The weights behind them may be any. Or zeros stand behind the
-weights, and the load reads on where the row of the map does (`long_runs.py`).
+are computed together: four loads of 16 bytes, then four `mve.mla_across` (`vector_runs.py`). The
+weights lie in the order [filter, kernel y, kernel x, channel], so any part of a kernel row is a
+run, too; windows that padding cuts are runs that are shorter. If 16 does not divide a run, its last
+load reads the rest only, and other lanes are zero. The weights behind them may be any. Or zeros
+stand behind the weights, and the load reads on where the row of the map does (`long_runs.py`).
+
+In pointwise layers of up to 64 channels pixels stay in registers (`vector_pixels.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
-from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, Source
+from npu_passes.lowering.kernels.vector_pixels import PixelBlocks
+from npu_passes.lowering.kernels.vector_runs import BYTES, STRAIGHT, Filters, Pixels, Runs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.vector_stores import outputs_of
 from npu_passes.lowering.kernels.walk import visit
@@ -37,12 +40,6 @@ from npu_plans.kernels.long_runs import LongRuns
 from npu_plans.kernels.packing import PAIR, QUAD
 from npu_plans.kernels.pixel_plan import PixelPlan
 
-BYTES = mve.VECTOR_BYTES
-"""Bytes of a load."""
-STRAIGHT = 4
-"""The most loads of a run in straight-line code."""
-CHUNK = 128
-"""Bytes of a longer run whose loads share pointers: the distance of a load is below this."""
 LEAST = 8
 """The shortest run, in bytes, for which the kernel is used. Shorter ones leave most lanes idle."""
 
@@ -61,12 +58,11 @@ class VectorDenseKernel:
         groups: Groups = ONE_GROUP,
     ) -> None:
         self.layer, self.grid, self.pool, self.groups = layer, grid, pool, groups
-        self.signed = SignedBytes(layer, map)
         self.b: LoopBuilder = layer.b
         self.rows, self.columns = grid.rows, grid.columns
         self.filters = len(layer.weights) // groups.count
         self.row_bytes = self.columns.kernel * grid.channels
-        self.runs = LongRuns(
+        self.long = LongRuns(
             self.row_bytes,
             self.pixels,
             grid.pixel,
@@ -75,8 +71,8 @@ class VectorDenseKernel:
         )
         windows = layer.op.repetitions * self.rows.outputs * self.columns.outputs
         fast = layer.unit.form != "narrow"
-        self.reads_on = self.is_close and fast and self.runs.pays(self.rows.kernel, windows)
-        self.row_taps = self.row_bytes + (self.runs.padding if self.reads_on else 0)
+        self.reads_on = self.is_close and fast and self.long.pays(self.rows.kernel, windows)
+        self.row_taps = self.row_bytes + (self.long.padding if self.reads_on else 0)
         self.filter_bytes = self.rows.kernel * self.row_taps
         kernel = self.rows.kernel, self.columns.kernel
         weights = layer.weights.reshape(len(layer.weights), -1, *kernel).transpose(0, 2, 3, 1)
@@ -87,10 +83,10 @@ class VectorDenseKernel:
         self.lead = 0 if self.plan is None else self.plan.lead
         # The last load of the last filter reads on.
         self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
-        self.patch = layer.vector(map)
         self.zero = layer.b.integer(0)
+        self.run = Runs(layer.b, layer.vector(map), self.taps, SignedBytes(layer, map), self.zero)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
-        self.here = self.taps
+        self.here = self.run
         self.first_channel: Index = 0
         self.first_filter: Index = 0
         if self.is_flat:
@@ -177,15 +173,15 @@ class VectorDenseKernel:
         if plan is None:
             return 0
         assert isinstance(self.outputs, VectorOutputs)
-        source = Source(self.patch, self.taps, self.filter_bytes, self.signed)
-        blocks = PixelBlocks(self.layer, source, self.outputs, self.starts, plan)
+        own = self.run, self.filter_bytes
+        blocks = PixelBlocks(self.layer, *own, self.outputs, self.starts, plan)
         return blocks.build(columns.total if plan.is_paired else columns.high)
 
     def in_front(self, columns: Span, pool: Axis | None) -> Span:
         """Those of some columns whose loads may read on, or whose pooled windows' loads may."""
         if not self.reads_on:
             return columns
-        high = self.runs.safe
+        high = self.long.safe
         if pool is not None:
             high = (high - pool.reach + pool.before) // pool.stride + 1
         return replace(columns, high=min(columns.high, max(columns.low, high)))
@@ -219,9 +215,10 @@ class VectorDenseKernel:
             first = [self.zero] * len(lanes)
             if not later:
                 first = self.starts.of(row, at, filter, lanes)
-            taps = b.add(b.mul(b.add(filter, lane), self.filter_bytes), self.lead), lanes
+            taps = b.add(b.mul(b.add(filter, lane), self.filter_bytes), self.lead)
+            steps = [(each - lane) * self.filter_bytes for each in lanes]
             found = self.products(
-                rows, columns, (base, places), taps, first * len(places), inner=inner
+                rows, columns, (base, places), (taps, steps), first * len(places), inner=inner
             )
             keys = [(pixel, each) for pixel in range(len(places)) for each in lanes]
             sums.update(zip(keys, found, strict=True))
@@ -235,20 +232,21 @@ class VectorDenseKernel:
         self,
         rows: Range,
         columns: Range | None,
-        pixels: tuple[Index, Sequence[int]],
-        filters: tuple[Index, range],
+        pixels: Pixels,
+        filters: Filters,
         sums: Sequence[SSAValue],
         *,
         inner: bool,
     ) -> Sequence[SSAValue]:
         """Add the products of some kernel rows and columns; all columns if they are None."""
-        b, (base, places), (first, lanes) = self.b, pixels, filters
+        b, (base, places), (first, steps) = self.b, pixels, filters
         channels, (low, high) = self.grid.channels, columns or (0, self.columns.kernel)
 
         def run(
             at: Index, taps: Index, length: Index, sums: Sequence[SSAValue]
         ) -> Sequence[SSAValue]:
-            return self.run((at, places), (taps, lanes), length, sums, inner=inner)
+            on = inner and self.reads_on
+            return self.here.add((at, places), (taps, steps), length, sums, reads_on=on)
 
         def one_row(ky: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
             at = b.add(base, b.mul(ky, self.grid.row_step))
@@ -265,104 +263,6 @@ class VectorDenseKernel:
 
         return b.loop(*rows, one_row, sums, hint="ky", carry="acc")
 
-    def run(
-        self,
-        pixels: tuple[Index, Sequence[int]],
-        filters: tuple[Index, range],
-        length: Index,
-        sums: Sequence[SSAValue],
-        *,
-        inner: bool,
-    ) -> Sequence[SSAValue]:
-        """Add the products of one run of `length` bytes; 16 divides it if it is not known."""
-        b, (base, places), (first, lanes) = self.b, pixels, filters
-        count, apart = len(lanes), lanes.step * self.filter_bytes
-
-        def some(
-            k: Index, sums: Sequence[SSAValue], bytes_: int | None = None
-        ) -> Sequence[SSAValue]:
-            at, taps, found = b.add(base, k), b.add(first, k), list(sums)
-            b.insert(dsp.KeepOrderOp.create())
-            loads = [self.load(self.patch, b.add(at, place), "x", bytes_) for place in places]
-            x = [self.signed.bytes(each, bytes_) for each in loads]
-            for f in range(count):
-                w = self.load(self.here, b.add(taps, f * apart), "w")
-                for p, value in enumerate(x):
-                    at_sum = p * count + f
-                    found[at_sum] = self.product(value, w, found[at_sum])
-            return found
-
-        if not isinstance(length, int):
-            return b.loop(0, length, some, sums, step=BYTES, hint="k", carry="acc")
-        whole = length // BYTES * BYTES
-        if whole <= STRAIGHT * BYTES:
-            for k in range(0, whole, BYTES):
-                sums = some(k, sums)
-        else:
-            sums = self.chunks(pixels, filters, whole, sums)
-        if whole == length:
-            return sums
-        return some(whole, sums, None if inner and self.reads_on else length - whole)
-
-    def chunks(
-        self,
-        pixels: tuple[Index, Sequence[int]],
-        filters: tuple[Index, range],
-        length: int,
-        sums: Sequence[SSAValue],
-    ) -> Sequence[SSAValue]:
-        """Add the products of a run of whole vectors, a chunk at a time."""
-        b, (base, places), (first, lanes) = self.b, pixels, filters
-        whole = length // CHUNK * CHUNK
-
-        def some(k: Index, sums: Sequence[SSAValue], size: int = CHUNK) -> list[SSAValue]:
-            at = (b.add(base, k), places), (b.add(first, k), lanes)
-            return self.chunk(*at, size, sums)
-
-        sums = b.loop(0, whole, some, sums, step=CHUNK, hint="k", carry="acc")
-        return sums if whole == length else some(whole, sums, length - whole)
-
-    def chunk(
-        self,
-        pixels: tuple[Index, Sequence[int]],
-        filters: tuple[Index, range],
-        length: int,
-        sums: Sequence[SSAValue],
-    ) -> list[SSAValue]:
-        """Add the products of some bytes of a run.
-
-        gcc knows nothing of their places. It would keep a pointer to each load on the stack.
-        """
-        (base, places), (first, lanes), found = pixels, filters, list(sums)
-        apart = lanes.step * self.filter_bytes
-        x = [self.part(self.patch, self.b.add(base, place), length) for place in places]
-        w = [self.part(self.here, self.b.add(first, f * apart), length) for f in range(len(lanes))]
-        for k in range(0, length, BYTES):
-            self.b.insert(dsp.KeepOrderOp.create())
-            data = [self.signed.bytes(self.load(each, k, "x")) for each in x]
-            for f, taps in enumerate(w):
-                weights = self.load(taps, k, "w")
-                for p, value in enumerate(data):
-                    at_sum = p * len(lanes) + f
-                    found[at_sum] = self.product(value, weights, found[at_sum])
-        return found
-
-    def part(self, buffer: SSAValue, at: Index, length: int) -> SSAValue:
-        """Some bytes of a buffer, of whose place gcc knows nothing."""
-        view = self.b.window(buffer, [at], [length], [0], "run")
-        return self.b.insert(dsp.OpaqueOp(view), "run").result
-
-    def product(self, x: SSAValue, w: SSAValue, total: SSAValue) -> SSAValue:
-        """A sum plus the products of all lanes."""
-        if total is self.zero:
-            return self.b.insert(mve.MulAcrossOp(x, w), "acc").result
-        return self.b.insert(mve.MlaAcrossOp(x, w, total), "acc").result
-
-    def load(self, buffer: SSAValue, at: Index, hint: str, first: int | None = None) -> SSAValue:
-        """Load 16 bytes, or the first ones of them."""
-        b = self.b
-        return b.insert(mve.LoadOp(buffer, b.value(at), mve.I8X16, first), hint).result
-
     # -- outputs ---------------------------------------------------------------------------------
 
     def some(self, first: int, pixels: int, row: Index, column: Index) -> None:
@@ -372,9 +272,10 @@ class VectorDenseKernel:
         """
         column, inner = self.b.add(column, first), pixels > 1
         places = [self.grid.pitch * p for p in range(pixels)]
-        self.here = self.taps
+        self.here = self.run
         if self.is_short and self.reads_on:
-            self.here = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
+            taps = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
+            self.here = replace(self.run, taps=taps)
 
         def block(filter: Index, count: int) -> None:
             kept = self.sums(row, column, places, filter, count, inner=inner)

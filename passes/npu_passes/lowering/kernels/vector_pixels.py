@@ -14,47 +14,36 @@ lanes; else a vector has four pixels of one filter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.layer import Layer
-from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import FOUR, Outputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_runs import Runs
 from npu_passes.lowering.kernels.vector_starts import Starts
 from npu_passes.lowering.kernels.vector_stores import PairedOutputs
 from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.chunks import REACH
 from npu_plans.kernels.patch_plan import FARTHEST
 from npu_plans.kernels.pixel_plan import Output, PixelPlan
-
-
-MOST = 128
-"""The distance of a load from its pointer is below this."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """The map and the weights of a layer as buffers of one axis.
-
-    `size`: bytes from the weights of a filter to those of the next one.
-    """
-
-    map: SSAValue
-    taps: SSAValue
-    size: int
-    signed: SignedBytes
 
 
 class PixelBlocks:
     """Builds the loops over blocks of pixels of a map without gaps between its rows."""
 
     def __init__(
-        self, layer: Layer, source: Source, outputs: VectorOutputs, starts: Starts, plan: PixelPlan
+        self,
+        layer: Layer,
+        run: Runs,
+        size: int,
+        outputs: VectorOutputs,
+        starts: Starts,
+        plan: PixelPlan,
     ) -> None:
-        self.layer, self.b, self.source, self.plan = layer, layer.b, source, plan
-        self.outputs, self.starts = outputs, starts
+        self.layer, self.b, self.run, self.size = layer, layer.b, run, size
+        self.plan, self.outputs, self.starts = plan, outputs, starts
         self.channel = ChannelOutputs(layer, outputs)
 
     @staticmethod
@@ -78,10 +67,9 @@ class PixelBlocks:
 
     def block(self, column: Index) -> None:
         """Compute all filters of a block, which begins at a pixel."""
-        b, source, step = self.b, self.source, self.plan.filters
+        b, step = self.b, self.plan.filters
         base = b.mul(column, self.plan.pitch)
-        x = [self.load(source.map, b.add(base, each), "x") for each in self.plan.loads]
-        x = [source.signed.bytes(each) for each in x]
+        x = [self.run.bytes(self.run.map, b.add(base, each)) for each in self.plan.loads]
         filters = len(self.layer.bias)
 
         def some(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -113,19 +101,12 @@ class PixelBlocks:
 
     def sums(self, x: Sequence[SSAValue], weights: Weights, filter: int) -> dict[int, SSAValue]:
         """The sums of all pixels for one of some filters."""
-        b, found = self.b, dict[int, SSAValue]()
+        found = dict[int, SSAValue]()
         for first, users in self.plan.weights():
             w = weights.load(filter, first)
             for pixel, vector in users:
-                op = mve.MulAcrossOp(x[vector], w)
-                if pixel in found:
-                    op = mve.MlaAcrossOp(x[vector], w, found[pixel])
-                found[pixel] = b.insert(op, "acc").result
+                found[pixel] = self.run.product(x[vector], w, found.get(pixel, self.run.zero))
         return found
-
-    def load(self, buffer: SSAValue, at: Index, hint: str) -> SSAValue:
-        """Load 16 bytes."""
-        return self.b.insert(mve.LoadOp(buffer, self.b.value(at), mve.I8X16), hint).result
 
 
 class Weights:
@@ -136,20 +117,19 @@ class Weights:
 
     def __init__(self, blocks: PixelBlocks, filter: Index, count: int) -> None:
         self.blocks, self.filter, self.count = blocks, filter, count
-        self.near = max(1, MOST // blocks.source.size)
+        self.near = max(1, REACH // blocks.size)
         self.views: dict[int, SSAValue] = {}
 
     def load(self, filter: int, first: int) -> SSAValue:
         """Load 16 bytes from byte `first` of a filter on."""
         b, blocks, near = self.blocks.b, self.blocks, self.near
-        group, size, lead = filter // near * near, blocks.source.size, blocks.plan.lead
+        group, size, lead = filter // near * near, blocks.size, blocks.plan.lead
         b.insert(dsp.KeepOrderOp.create())
         if group not in self.views:
             start = b.mul(b.add(self.filter, group), size)
             length = min(near, self.count - group) * size + lead
-            view = b.window(blocks.source.taps, [start], [length], [0], "taps")
-            self.views[group] = b.insert(dsp.OpaqueOp(view), "taps").result
-        return blocks.load(self.views[group], lead + (filter - group) * size + first, "w")
+            self.views[group] = blocks.run.part(blocks.run.taps, start, length)
+        return blocks.run.load(self.views[group], lead + (filter - group) * size + first, "w")
 
 
 class Constants:
