@@ -18,11 +18,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from npu_plans.kernels.gathers import BYTES, EIGHT, FOUR
+from npu_plans.kernels.sixteen_plan import is_worth
 
 KEPT = 4
 """Vectors of pixels. With weights, two vectors of outputs, and places these fill the registers."""
 LEAST = 8
 """The fewest channels. Windows of fewer are gathered."""
+
+SAVED = 2
+"""Instructions that an output saves at least."""
 
 Output: TypeAlias = tuple[int, int]
 """A pixel of a block, and a filter of those that are computed together."""
@@ -39,6 +43,10 @@ class PixelPlan:
     def fits(self) -> bool:
         """Whether four vectors hold a pixel or more."""
         return LEAST <= self.channels <= KEPT * BYTES
+
+    def pays(self, windows: int) -> bool:
+        """Whether zeros behind the weights are worth their flash, with so many pixels."""
+        return self.fits and is_worth(SAVED * windows, self.padding)
 
     @property
     def is_paired(self) -> bool:

@@ -32,28 +32,6 @@
 // CHECK-NEXT:    mve.min
 // CHECK-NEXT:    mve.add
 // CHECK:         mve.store %{{.*}} : vector<4xi32>, memref<576xi8, #npu.sram>
-func.func @pointwise(
-// CHECK:       scf.for %ox = %{{.*}} to %c142 step %{{.*}} {
-// CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
-// CHECK:         mve.load %{{.*}} : memref<3456xi8, #npu.sram> -> vector<16xi8>
-// CHECK:         mve.load %taps{{.*}} : memref<143xi8, #npu.flash> -> vector<16xi8>
-// CHECK-COUNT-2: mve.mla_across
-// CHECK:         mve.load %taps
-// CHECK-COUNT-2: mve.mla_across
-// CHECK-NOT:     first
-// CHECK:         mve.join
-// CHECK:         mve.to_float
-// CHECK-NEXT:    mve.mul
-// CHECK:         mve.add_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
-// CHECK-NEXT:    mve.add_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
-// CHECK-NEXT:    mve.low_halves %{{.*}}, %{{.*}} : vector<4xf32> -> vector<8xi16>
-// CHECK-NEXT:    mve.add_saturated
-// CHECK:         mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 8 saturated : memref<576xi8, #npu.sram>
-// CHECK:         mve.load %{{.*}} first 8 : memref<3456xi8, #npu.sram> -> vector<16xi8>
-// CHECK:         mve.max
-// CHECK-NEXT:    mve.min
-// CHECK-NEXT:    mve.add
-// CHECK:         mve.store %{{.*}} : vector<4xi32>, memref<576xi8, #npu.sram>
 func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu.sram>, %y: memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) {
   %w = memref.get_global @w : memref<4x24x1x1xi8, #npu.flash>
   npu.conv2d ins(%x, %w : memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu.sram>, memref<4x24x1x1xi8, #npu.flash>) outs(%y : memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float

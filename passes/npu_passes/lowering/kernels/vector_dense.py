@@ -71,15 +71,19 @@ class VectorDenseKernel:
         )
         windows = layer.op.repetitions * self.rows.outputs * self.columns.outputs
         fast = layer.unit.form != "narrow"
-        self.reads_on = self.is_close and fast and self.long.pays(self.rows.kernel, windows)
+        pays = self.is_close and fast and self.long.pays(self.rows.kernel, windows)
+        self.outputs = outputs_of(layer)
+        self.plan = self.pixel_plan()
+        if self.plan is not None and self.plan.padding > 0:
+            pays = pays or (fast and self.plan.pays(windows))
+            self.plan = self.plan if pays else None
+        self.reads_on = pays
         self.row_taps = self.row_bytes + (self.long.padding if self.reads_on else 0)
         self.filter_bytes = self.rows.kernel * self.row_taps
         kernel = self.rows.kernel, self.columns.kernel
         weights = layer.weights.reshape(len(layer.weights), -1, *kernel).transpose(0, 2, 3, 1)
         weights = weights.reshape(-1, self.row_bytes)
         padded = np.pad(weights, ((0, 0), (0, self.row_taps - self.row_bytes)))
-        self.outputs = outputs_of(layer)
-        self.plan = self.pixel_plan()
         self.lead = 0 if self.plan is None else self.plan.lead
         # The last load of the last filter reads on.
         self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
@@ -162,8 +166,7 @@ class VectorDenseKernel:
     def pixel_plan(self) -> PixelPlan | None:
         """How pixels stay in registers; None if they do not."""
         plan = PixelPlan(self.grid.channels, self.grid.pitch)
-        known = plan.padding == 0 or self.reads_on
-        if self.groups.count > 1 or not self.is_flat or not known:
+        if self.groups.count > 1 or not self.is_flat:
             return None
         return plan if PixelBlocks.fits(plan, self.outputs) else None
 
