@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from npu_plans.kernels.gathers import BYTES
 
-REACH = 128
-"""The distance of a load from its pointer is below this."""
+REACH = 240
+"""The most bytes whose vectors have one pointer, which points into the middle of them."""
 MOST_SHARED = 2 * BYTES
 """The farthest run of a second pixel whose vectors are shared: the vectors between stay in
 registers."""

@@ -15,11 +15,13 @@ loads.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.emit.c import copied_words, loaded_floats
 from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.dsp_helpers import use_helper, use_macro
@@ -27,6 +29,9 @@ from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.macros import INLINE, KEEP_ORDER, OPAQUE
 from npu_passes.emit.c.memory import element, qualified
 from npu_passes.emit.c.types import memref_of
+
+BEFORE, BEHIND = 112, 128
+"""Bytes in front of a pointer and behind it whose vectors a load reaches by its own offset."""
 
 Access: TypeAlias = (
     dsp.LoadWordOp
@@ -121,8 +126,22 @@ def print_keep_order(body: Body, op: dsp.KeepOrderOp) -> None:
 
 
 def print_opaque(body: Body, op: dsp.OpaqueOp) -> None:
-    """Print a pointer to a buffer, then the macro that hides where it points."""
-    name = body.name_for(op.result, "buffer")
-    body.line(f"{qualified(body, op.source)} *{name} = {body.pointers[op.source].text};")
+    """Print a pointer to a buffer, then the macro that hides where it points.
+
+    Vectors of bytes are loaded from places near their pointer, before and behind it. So it points
+    into the middle of a buffer that is larger than what lies behind.
+    """
+    name, source, type_ = body.name_for(op.result, "buffer"), op.source, memref_of(op.source)
+    bytes_ = type_.get_shape()[0] if type_.element_type in BYTE_TYPES else 0
+    middle, pointer = middle_of(bytes_), body.pointers[source]
+    at = replace(pointer, start=pointer.start + middle)
+    body.line(f"{qualified(body, op.source)} *{name} = {at.text};")
     body.add_to_line(f"{use_macro(body.unit, OPAQUE)}({name});")
-    body.pointers[op.result] = Pointer(name)
+    body.pointers[op.result] = Pointer(name, -middle)
+
+
+def middle_of(bytes_: int) -> int:
+    """The byte of a buffer to which a pointer points, so that its vectors are in reach."""
+    if not BEHIND < bytes_ <= BEFORE + BEHIND:
+        return 0
+    return -(-(bytes_ - BEHIND) // mve.VECTOR_BYTES) * mve.VECTOR_BYTES

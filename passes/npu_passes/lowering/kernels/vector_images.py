@@ -33,6 +33,7 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import FOUR, Block, FoldedOutputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_runs import NearTaps
 from npu_passes.lowering.kernels.vector_starts import Classes
 from npu_passes.lowering.kernels.walk import each_row, visit
 from npu_passes.support.common import window_start
@@ -159,8 +160,7 @@ class ImageKernel:
         straight, blocks = often and count <= STRAIGHT, list[Block]()
 
         def block(filter: Index, count: int) -> None:
-            taps = b.insert(dsp.OpaqueOp(self.taps), "taps").result
-            kept = outputs.kept(self.sums(windows, taps, filter, count), len(windows))
+            kept = outputs.kept(self.sums(windows, filter, count), len(windows))
             if self.axes is not None:
                 kept = outputs.greatest(kept[:1], kept[1:])
             if (biases := self.layer.folded) is not None:
@@ -181,28 +181,22 @@ class ImageKernel:
         if isinstance(outputs, FoldedOutputs):
             outputs.put_all(blocks, row, column)
 
-    def sums(
-        self, windows: Sequence[Window], taps: SSAValue, filter: Index, count: int
-    ) -> list[SSAValue]:
+    def sums(self, windows: Sequence[Window], filter: Index, count: int) -> list[SSAValue]:
         """The sums of some windows for some filters, ordered by window, then by filter."""
         b, found = self.b, dict[tuple[int, int], SSAValue]()
         together = 1 if sum(map(len, windows)) <= IN_REGISTERS else 2
-        at = b.mul(filter, self.plan.bytes)
+        weights = NearTaps(b, self.taps, self.plan.bytes, filter, count)
         for first in range(0, count, together):
             lanes = range(first, min(first + together, count))
             for vector in range(self.plan.vectors):
                 b.insert(dsp.KeepOrderOp.create())
-                places = [lane * self.plan.bytes + vector * BYTES for lane in lanes]
-                weights = [
-                    b.insert(mve.LoadOp(taps, b.value(b.add(at, place)), mve.I8X16), "w")
-                    for place in places
-                ]
+                loaded = [weights.load(lane, vector * BYTES) for lane in lanes]
                 for pixel, window in enumerate(windows):
-                    for lane, w in zip(lanes, weights, strict=True):
+                    for lane, w in zip(lanes, loaded, strict=True):
                         key, data = (pixel, lane), window[vector]
-                        op = mve.MulAcrossOp(data, w.result)
+                        op = mve.MulAcrossOp(data, w)
                         if key in found:
-                            op = mve.MlaAcrossOp(data, w.result, found[key])
+                            op = mve.MlaAcrossOp(data, w, found[key])
                         found[key] = b.insert(op, "sum").result
         return [found[key] for key in sorted(found)]
 

@@ -21,11 +21,10 @@ from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import FOUR, Outputs, VectorOutputs
-from npu_passes.lowering.kernels.vector_runs import Runs
+from npu_passes.lowering.kernels.vector_runs import NearTaps, Runs
 from npu_passes.lowering.kernels.vector_starts import Starts
 from npu_passes.lowering.kernels.vector_stores import PairedOutputs
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels.chunks import REACH
 from npu_plans.kernels.patch_plan import FARTHEST
 from npu_plans.kernels.pixel_plan import Output, PixelPlan
 
@@ -84,7 +83,7 @@ class PixelBlocks:
         """Compute and store the outputs of some filters for the pixels of a block."""
         b, sums, products = self.b, dict[Output, SSAValue](), list[SSAValue]()
         fours, known = self.plan.fours(count), Constants(self, filter, count)
-        weights = Weights(self, filter, count)
+        weights = NearTaps(b, self.run.taps, self.size, filter, count, self.plan.lead)
         for four in fours:
             lanes = [(pixel, min(each, count - 1)) for pixel, each in four]
             for each in dict.fromkeys(each for _, each in lanes):
@@ -99,37 +98,15 @@ class PixelBlocks:
         place = b.add(b.mul(column, pixel), self.channel.channel(filter))
         self.channel.store(products, place, targets, mask)
 
-    def sums(self, x: Sequence[SSAValue], weights: Weights, filter: int) -> dict[int, SSAValue]:
+    def sums(self, x: Sequence[SSAValue], weights: NearTaps, filter: int) -> dict[int, SSAValue]:
         """The sums of all pixels for one of some filters."""
         found = dict[int, SSAValue]()
         for first, users in self.plan.weights():
+            self.b.insert(dsp.KeepOrderOp.create())
             w = weights.load(filter, first)
             for pixel, vector in users:
                 found[pixel] = self.run.product(x[vector], w, found.get(pixel, self.run.zero))
         return found
-
-
-class Weights:
-    """The weights of some filters. gcc knows nothing of their place, so it keeps few pointers.
-
-    A load has a short distance from its pointer.
-    """
-
-    def __init__(self, blocks: PixelBlocks, filter: Index, count: int) -> None:
-        self.blocks, self.filter, self.count = blocks, filter, count
-        self.near = max(1, REACH // blocks.size)
-        self.views: dict[int, SSAValue] = {}
-
-    def load(self, filter: int, first: int) -> SSAValue:
-        """Load 16 bytes from byte `first` of a filter on."""
-        b, blocks, near = self.blocks.b, self.blocks, self.near
-        group, size, lead = filter // near * near, blocks.size, blocks.plan.lead
-        b.insert(dsp.KeepOrderOp.create())
-        if group not in self.views:
-            start = b.mul(b.add(self.filter, group), size)
-            length = min(near, self.count - group) * size + lead
-            self.views[group] = blocks.run.part(blocks.run.taps, start, length)
-        return blocks.run.load(self.views[group], lead + (filter - group) * size + first, "w")
 
 
 class Constants:

@@ -24,7 +24,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import dsp, mve
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.chunks import Chunks
+from npu_plans.kernels.chunks import REACH, Chunks
 
 BYTES = mve.VECTOR_BYTES
 """Bytes of a load."""
@@ -97,8 +97,8 @@ class Runs:
         """Add the products of a chunk; with `shared`, pixels so far apart share vectors."""
         b, (base, places), (first, steps), found = self.b, pixels, filters, list(sums)
         alone = places[:1] if shared else places
-        x = [self.part(self.map, b.add(base, place), length + shared) for place in alone]
-        w = [self.part(self.taps, b.add(first, step), length) for step in steps]
+        x = [part(b, self.map, b.add(base, place), length + shared) for place in alone]
+        w = [part(b, self.taps, b.add(first, step), length) for step in steps]
         known: dict[int, SSAValue] = {}
         for k in range(0, length, BYTES):
             b.insert(dsp.KeepOrderOp.create())
@@ -129,15 +129,47 @@ class Runs:
             return self.b.insert(mve.MulAcrossOp(x, w), "acc").result
         return self.b.insert(mve.MlaAcrossOp(x, w, total), "acc").result
 
-    def part(self, buffer: SSAValue, at: Index, length: int) -> SSAValue:
-        """Some bytes of a buffer, of whose place gcc knows nothing."""
-        view = self.b.window(buffer, [at], [length], [0], "run")
-        return self.b.insert(dsp.OpaqueOp(view), "run").result
-
     def bytes(self, buffer: SSAValue, at: Index) -> SSAValue:
         """16 bytes of the map as signed ones."""
         return self.signed.bytes(self.load(buffer, at, "x"))
 
     def load(self, buffer: SSAValue, at: Index, hint: str, first: int | None = None) -> SSAValue:
         """Load 16 bytes, or the first ones of them."""
-        return self.b.insert(mve.LoadOp(buffer, self.b.value(at), mve.I8X16, first), hint).result
+        return load(self.b, buffer, at, hint, first)
+
+
+class NearTaps:
+    """The weights of some filters, which begin `size` bytes apart, and `lead` bytes of the table.
+
+    A load has a short distance from its pointer. gcc knows nothing of the place of that.
+    """
+
+    def __init__(
+        self, b: LoopBuilder, table: SSAValue, size: int, filter: Index, count: int, lead: int = 0
+    ) -> None:
+        self.b, self.table, self.size, self.lead = b, table, size, lead
+        self.filter, self.count = filter, count
+        self.near = max(1, REACH // size)
+        self.parts: dict[int, SSAValue] = {}
+
+    def load(self, filter: int, first: int) -> SSAValue:
+        """Load 16 bytes from byte `first` of one of the filters on."""
+        b, group = self.b, filter // self.near * self.near
+        if group not in self.parts:
+            start = b.mul(b.add(self.filter, group), self.size)
+            length = min(self.near, self.count - group) * self.size + self.lead
+            self.parts[group] = part(b, self.table, start, length)
+        return load(b, self.parts[group], self.lead + (filter - group) * self.size + first, "w")
+
+
+def part(b: LoopBuilder, buffer: SSAValue, at: Index, length: int) -> SSAValue:
+    """Some bytes of a buffer, of whose place gcc knows nothing."""
+    view = b.window(buffer, [at], [length], [0], "run")
+    return b.insert(dsp.OpaqueOp(view), "run").result
+
+
+def load(
+    b: LoopBuilder, buffer: SSAValue, at: Index, hint: str, first: int | None = None
+) -> SSAValue:
+    """Load 16 bytes, or the first ones of them."""
+    return b.insert(mve.LoadOp(buffer, b.value(at), mve.I8X16, first), hint).result
