@@ -68,6 +68,11 @@ class PixelPlan:
         """The filters that are computed together."""
         return EIGHT // self.pixels
 
+    @property
+    def turns(self) -> int:
+        """How often eight outputs are computed in a turn of the loop over filters."""
+        return 2 if self.pixels >= FOUR else 1
+
     def fours(self, count: int) -> list[list[Output]]:
         """The outputs of each vector for some filters, at most `filters`.
 

@@ -48,7 +48,9 @@ class PixelBlocks:
     @staticmethod
     def fits(plan: PixelPlan, outputs: Outputs) -> bool:
         """Whether the layer has vectors of outputs, and eight of them lie within reach."""
-        if not plan.fits or not isinstance(outputs, PairedOutputs) or outputs.addition is not None:
+        if not plan.fits or not isinstance(outputs, PairedOutputs):
+            return False
+        if outputs.addition is not None and plan.pixels >= FOUR:
             return False
         across = (plan.pixels - 1) * outputs.steps[0] + (plan.filters - 1) * outputs.apart
         return across < FARTHEST
@@ -66,36 +68,50 @@ class PixelBlocks:
 
     def block(self, column: Index) -> None:
         """Compute all filters of a block, which begins at a pixel."""
-        b, step = self.b, self.plan.filters
+        b, step = self.b, self.plan.filters * self.plan.turns
         base = b.mul(column, self.plan.pitch)
         x = [self.run.bytes(self.run.map, b.add(base, each)) for each in self.plan.loads]
         filters = len(self.layer.bias)
 
         def some(filter: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            self.some(x, filter, step, column)
+            self.turn(x, filter, step, column)
             return ()
 
         b.loop(0, filters // step * step, some, step=step, hint="oc")
         if filters % step:
-            self.some(x, filters // step * step, filters % step, column)
+            self.turn(x, filters // step * step, filters % step, column)
 
-    def some(self, x: Sequence[SSAValue], filter: Index, count: int, column: Index) -> None:
-        """Compute and store the outputs of some filters for the pixels of a block."""
+    def turn(self, x: Sequence[SSAValue], filter: Index, count: int, column: Index) -> None:
+        """Compute some filters for the pixels of a block, those of eight outputs at a time."""
+        weights = NearTaps(self.b, self.run.taps, self.size, filter, count, self.plan.lead)
+        for first in range(0, count, self.plan.filters):
+            some = range(first, min(first + self.plan.filters, count))
+            self.some(x, weights, (filter, some), column)
+
+    def some(
+        self,
+        x: Sequence[SSAValue],
+        weights: NearTaps,
+        filters: tuple[Index, range],
+        column: Index,
+    ) -> None:
+        """Compute and store up to eight outputs; `filters` are counted from a first one."""
         b, sums, products = self.b, dict[Output, SSAValue](), list[SSAValue]()
+        filter, count = b.add(filters[0], filters[1].start), len(filters[1])
         fours, known = self.plan.fours(count), Constants(self, filter, count)
-        weights = NearTaps(b, self.run.taps, self.size, filter, count, self.plan.lead)
+        pixel, apart = self.outputs.steps[0], self.outputs.apart
+        place = b.add(b.mul(column, pixel), self.channel.channel(filter))
         for four in fours:
             lanes = [(pixel, min(each, count - 1)) for pixel, each in four]
             for each in dict.fromkeys(each for _, each in lanes):
                 if (0, each) not in sums:
-                    found = self.sums(x, weights, each)
+                    found = self.sums(x, weights, filters[1][each])
                     sums |= {(pixel, each): total for pixel, total in found.items()}
-            products.append(known.products([sums[key] for key in lanes], lanes))
-        pixel, apart = self.outputs.steps[0], self.outputs.apart
+            at = b.add(place, pixel * four[0][0] + apart * four[0][1])
+            products.append(known.products([sums[key] for key in lanes], four[0][1], at))
         both = [output for pair in zip(fours[0], fours[-1], strict=True) for output in pair]
         mask = sum(1 << lane for lane, (_, each) in enumerate(both) if each < count)
         targets = [pixel * place + apart * each for place, each in both]
-        place = b.add(b.mul(column, pixel), self.channel.channel(filter))
         self.channel.store(products, place, targets, mask)
 
     def sums(self, x: Sequence[SSAValue], weights: NearTaps, filter: int) -> dict[int, SSAValue]:
@@ -117,10 +133,13 @@ class Constants:
         self.scalars: dict[int, tuple[SSAValue, SSAValue]] = {}
         self.vectors: dict[int, tuple[SSAValue | None, SSAValue]] = {}
 
-    def products(self, sums: Sequence[SSAValue], four: Sequence[Output]) -> SSAValue:
-        """Four sums plus their first values, times their scales."""
-        blocks, first = self.blocks, four[0][1]
-        b, outputs = blocks.b, blocks.outputs
+    def products(self, sums: Sequence[SSAValue], first: int, place: Index) -> SSAValue:
+        """Four sums plus their first values, times their scales; and what is added to them.
+
+        `first`: the filter of the first one. `place`: that of its output.
+        """
+        blocks, b, outputs = self.blocks, self.blocks.b, self.blocks.outputs
+        count = min(FOUR, self.count - first)
         if blocks.plan.pixels >= FOUR:
             if first not in self.scalars:
                 self.scalars[first] = blocks.channel.constants(b.add(self.filter, first))
@@ -128,10 +147,10 @@ class Constants:
         (joined,) = outputs.kept(sums, 1)
         if first not in self.vectors:
             b.insert(dsp.KeepOrderOp.create())
-            filter, count = b.add(self.filter, first), min(FOUR, self.count - first)
+            filter = b.add(self.filter, first)
             start = blocks.starts.vector(0, 0, filter, count)
             self.vectors[first] = start, outputs.scales(filter, count)
         start, scales = self.vectors[first]
         if start is not None:
             joined = b.insert(mve.AddOp(joined, start), "sums").result
-        return outputs.products(joined, scales)
+        return outputs.summed(joined, scales, place, None if count == FOUR else count)
