@@ -21,10 +21,11 @@ from math import prod
 from typing import TypeVar
 
 from npu_dialect.windows import Axis
-from npu_plans.kernels.conv_plan import Span
-from npu_plans.kernels.gathers import BYTES
+from npu_plans.kernels.conv_plan import Span, interior
+from npu_plans.kernels.gathers import BYTES, FOUR, INSTRUCTION
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.patch_plan import FARTHEST
+from npu_plans.kernels.run_cost import STORED, RunCost
 from npu_plans.kernels.sixteen_plan import is_worth
 
 T = TypeVar("T")
@@ -39,6 +40,16 @@ TOGETHER = 4
 """The most outputs at the end of a row that are computed together."""
 AT_END = 8
 """The most vectors that these have: more would be loaded from the stack again and again."""
+IN_REGISTERS = 5
+"""The most vectors of windows that stay in registers. With more, two filters share their loads."""
+TAKEN, RELOADED = 1.5, 1.0
+"""Instructions of an output for a vector: a product and half of a load, and a window's own load."""
+GATHERED, LIMITED = 4.0, 12.0
+"""Instructions that gather a vector of a window inside of the map, and at its border."""
+STRAIGHT = 16
+"""The most filters in straight-line code. In a loop, gcc keeps pointers to tables on the stack."""
+OTHER_CODE = 1400
+"""Bytes of the code of runs, about."""
 NEAR = 1 << 8
 """Places of a load of 16 bytes are below this; those of two loads of eight bytes need not be."""
 
@@ -105,6 +116,39 @@ class ImagePlan:
         outputs = runs * filters * self.rows.outputs * self.columns.outputs
         more = self.flash + filters * (self.bytes - self.taps)
         return is_worth(outputs * self.taps * SAVED, more)
+
+    def total(self, filters: int) -> float:
+        """The instructions of an output, on average, if so many filters read its window."""
+        reloads = PAIR * self.vectors > IN_REGISTERS
+        cut = [len(cut_positions(axis)) / axis.outputs for axis in (self.rows, self.columns)]
+        inside = (1 - cut[0]) * (1 - cut[1])
+        gathered = inside * GATHERED + (1 - inside) * LIMITED
+        return self.vectors * (TAKEN + RELOADED * reloads + gathered / filters) + STORED
+
+    def beats_runs(self, other: RunCost, filters: int, groups: int, runs: int) -> bool:
+        """Whether the code and the tables are worth what they save beside runs of bytes.
+
+        `filters`: those of a group. `runs`: how often the layer runs.
+        """
+        outputs = runs * groups * filters * self.rows.outputs * self.columns.outputs
+        more = self.code(filters) + self.flash + groups * filters * (self.bytes - self.taps)
+        return is_worth(outputs * (other.total - self.total(filters)), more)
+
+    def code(self, filters: int) -> int:
+        """The bytes of code more than that of runs of bytes, about.
+
+        Each part of a row has code of its own, and so have rows at a border.
+        """
+        parts = self.parts(interior(self.columns, None))
+        four, gathered = FOUR * (self.vectors * TAKEN + STORED), self.vectors * LIMITED
+        single = (parts.pairs.start > 0) + parts.together * len(parts.ends)
+        pairs = PAIR * (len(parts.pairs) > 0)
+        found = (single + pairs) * (four + gathered)
+        if cut_positions(self.rows):
+            found *= 2
+        if filters <= STRAIGHT:
+            found += pairs * four * (-(-filters // FOUR) - 1)
+        return max(0, round(INSTRUCTION * found) - OTHER_CODE)
 
     def parts(self, columns: Span) -> Parts:
         """How the outputs of a row are computed; those of `columns` lie on the map."""

@@ -201,7 +201,7 @@ def vectors_of(kind: VectorKind, op: Conv2dOp, parts: Parts, options: LoopOption
         if kind == "dense":
             return VectorDenseKernel(layer, maps.input, grid, parts.pool, split)
         if kind == "images":
-            return vector_images(layer, op, maps.input, parts.pool)
+            return vector_images(layer, op, maps.input, parts.pool, split)
         if kind == "lanes":
             return byte_lanes(op, layer, maps, options)
         return vector_depthwise(layer, maps.input, Grid.of(op))

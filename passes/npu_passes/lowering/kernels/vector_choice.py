@@ -16,13 +16,14 @@ from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import lies_in_planes, map_steps, pixel_steps
 from npu_passes.lowering.kernels.float_outputs import are_bounds
 from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.groups import Groups
 from npu_passes.lowering.kernels.lane_kinds import ByteLanes
 from npu_passes.lowering.kernels.lanes import LanesOfFilters
 from npu_passes.lowering.kernels.layer import Layer, Maps
 from npu_passes.lowering.kernels.vector_columns import ColumnKernel
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
-from npu_passes.lowering.kernels.vector_images import ImageKernel
+from npu_passes.lowering.kernels.vector_images import ImageKernel, plan_of
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_patches import PatchKernel
 from npu_passes.lowering.kernels.vector_planes import PlaneKernel
@@ -35,9 +36,11 @@ from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import memref_type
 from npu_plans.kernels.column_plan import ColumnPlan
 from npu_plans.kernels.gathers import EIGHT
+from npu_plans.kernels.image_plan import ImagePlan
 from npu_plans.kernels.packing import QUAD
 from npu_plans.kernels.patch_plan import FARTHEST, SIDE, PatchPlan
 from npu_plans.kernels.plane_plan import COPIED, PlanePlan
+from npu_plans.kernels.run_cost import RunCost
 from npu_plans.kernels.sixteen_plan import SixteenPlan
 from npu_plans.kernels.window_plan import WindowPlan
 
@@ -84,20 +87,33 @@ def vector_kernel(op: Conv2dOp, out: SSAValue, options: LoopOptions) -> VectorKi
         fits = VectorDepthwiseKernel.fits(grid, filters_of_each(op), apart)
         return "depthwise" if vectors and fits and not folds else None
     own = replace(grid, channels=grid.channels // op.group_count)
+    images = vectors and options.flash == "fast" and image_plan(op)
     if last and VectorDenseKernel.fits(own):
-        return "dense"
-    if vectors and options.flash == "fast" and can_have_images(op):
+        return "images" if images and beats_runs(op, images) else "dense"
+    if images and images.pays(shape_of(op.weight)[0], op.repetitions):
         return "images"
     return "lanes" if vectors and LanesOfFilters.fits(op) else None
 
 
-def can_have_images(op: Conv2dOp) -> bool:
-    """Whether whole windows of a convolution of bytes may be gathered on vectors."""
-    grid = Grid.by_channel(op)
-    if grid is None or op.group_count != 1:
-        return False
+def image_plan(op: Conv2dOp) -> ImagePlan | None:
+    """How whole windows of a convolution of bytes are gathered on vectors; None if they are not."""
+    grid, groups = Grid.by_channel(op), op.group_count
+    if grid is None:
+        return None
+    own = replace(grid, channels=grid.channels // groups)
     pool = None if op.overlap == Overlap.ACCUMULATE else op.pool
-    return ImageKernel.fits(grid, pool, shape_of(op.weight)[0], op.repetitions)
+    return plan_of(own, pool) if ImageKernel.fits(own, pool) else None
+
+
+def beats_runs(op: Conv2dOp, plan: ImagePlan) -> bool:
+    """Whether gathered windows are worth their flash where runs of bytes could be loaded."""
+    grid, groups = Grid.of(op), op.group_count
+    taps = op.axes()[0].kernel * op.axes()[1].kernel
+    if taps == 1 or op.pool is not None:
+        return False
+    channels, pixel = grid.channels // groups, grid.pixel * op.axes()[1].dilation
+    runs = RunCost(*op.axes(), channels, close=pixel == channels)
+    return plan.beats_runs(runs, filters_of_each(op), groups, op.repetitions)
 
 
 def vector_depthwise(layer: Layer, map: SSAValue, grid: Grid) -> VectorDepthwiseKernel:
@@ -241,9 +257,13 @@ def vector_outputs(layer: Layer) -> VectorOutputs:
     return outputs
 
 
-def vector_images(layer: Layer, op: Conv2dOp, map: SSAValue, pool: PoolAttr | None) -> ImageKernel:
+def vector_images(
+    layer: Layer, op: Conv2dOp, map: SSAValue, pool: PoolAttr | None, groups: Groups
+) -> ImageKernel:
     """The kernel of a convolution that gathers whole windows."""
-    return ImageKernel(layer, map, by_channel(op), vector_outputs(layer), pool)
+    grid = by_channel(op)
+    own = replace(grid, channels=grid.channels // groups.count)
+    return ImageKernel(layer, map, own, vector_outputs(layer), pool, groups)
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:

@@ -30,6 +30,7 @@ from npu_dialect.npu import PoolAttr
 from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import FOUR, Block, FoldedOutputs, VectorOutputs
@@ -40,13 +41,8 @@ from npu_passes.support.common import window_start
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.gathers import BYTES, EIGHT
-from npu_plans.kernels.image_plan import ImagePlan, cut_positions
+from npu_plans.kernels.image_plan import IN_REGISTERS, STRAIGHT, ImagePlan, cut_positions
 from npu_plans.kernels.packing import PAIR
-
-STRAIGHT = 16
-"""The most filters in straight-line code. In a loop, gcc keeps pointers to tables on the stack."""
-IN_REGISTERS = 5
-"""The most vectors of windows that stay in registers. With more, two filters share their loads."""
 
 Window: TypeAlias = Sequence[SSAValue]
 """The vectors of a window."""
@@ -63,7 +59,7 @@ def plan_of(grid: Grid, pool: PoolAttr | None) -> ImagePlan:
 
 
 class ImageKernel:
-    """Builds the loops of a convolution; `grid` says how its channels lie."""
+    """Builds the loops of a convolution; `grid` says how the channels of one group lie."""
 
     def __init__(
         self,
@@ -72,8 +68,12 @@ class ImageKernel:
         grid: Grid,
         outputs: VectorOutputs,
         pool: PoolAttr | None,
+        groups: Groups = ONE_GROUP,
     ) -> None:
         self.layer, self.grid, self.b, self.outputs = layer, grid, layer.b, outputs
+        self.groups, self.count = groups, len(layer.bias) // groups.count
+        self.start: Index = 0
+        self.first_filter: Index = 0
         self.plan, self.signed = plan_of(grid, pool), SignedBytes(layer, map)
         self.axes = None if pool is None else pool.axes(grid.rows.outputs, grid.columns.outputs)
         self.classes = Classes(grid.rows), Classes(grid.columns)
@@ -83,21 +83,29 @@ class ImageKernel:
         self.map = layer.vector(map)
 
     @staticmethod
-    def fits(grid: Grid, pool: PoolAttr | None, filters: int, runs: int) -> bool:
-        """Whether the kernel takes some windows, and its tables are worth their flash.
-
-        A pool may have no padding and no dilation. `runs`: how often the layer runs.
-        """
+    def fits(grid: Grid, pool: PoolAttr | None) -> bool:
+        """Whether the kernel takes some windows. A pool may have no padding and no dilation."""
         pixels = PAIR
         if pool is not None:
             axes = pool.axes(grid.rows.outputs, grid.columns.outputs)
             if any(axis.before or axis.after or axis.ceil or axis.dilation > 1 for axis in axes):
                 return False
             pixels = axes[0].kernel * axes[1].kernel
-        plan = plan_of(grid, pool)
-        return plan.fits(pixels) and plan.pays(filters, runs)
+        return plan_of(grid, pool).fits(pixels)
 
     def build(self) -> None:
+        """Build a loop over the groups, and inside it over the outputs."""
+        b = self.b
+
+        def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            self.start = b.mul(b.mul(group, self.groups.channels), self.grid.apart)
+            self.first_filter = b.mul(group, self.count)
+            self.one_group()
+            return ()
+
+        b.loop(0, self.groups.count, one, hint="g")
+
+    def one_group(self) -> None:
         """Visit all outputs: those whose windows lie on the map, and all others."""
         ys, xs = (None, None) if self.axes is None else self.axes
         rows, columns = interior(self.grid.rows, ys), interior(self.grid.columns, xs)
@@ -156,7 +164,7 @@ class ImageKernel:
 
     def filters(self, windows: Sequence[Window], row: Index, column: Index, *, often: bool) -> None:
         """Compute all filters of some windows, four at a time; without a loop if it is `often`."""
-        b, outputs, count = self.b, self.outputs, len(self.layer.bias)
+        b, outputs, count = self.b, self.outputs, self.count
         straight, blocks = often and count <= STRAIGHT, list[Block]()
 
         def block(filter: Index, count: int) -> None:
@@ -174,10 +182,10 @@ class ImageKernel:
                 outputs.put(kept, filter, count, row, column)
 
         if not straight:
-            self.layer.each_block(block)
+            self.layer.each_block(block, self.first_filter, count)
             return
         for first in range(0, count, FOUR):
-            block(first, min(FOUR, count - first))
+            block(b.add(self.first_filter, first), min(FOUR, count - first))
         if isinstance(outputs, FoldedOutputs):
             outputs.put_all(blocks, row, column)
 
@@ -222,7 +230,7 @@ class ImageKernel:
             return []
         number = rows.inside[0] * len(columns.positions) + columns.inside[0]
         reach = self.plan.reach_of(rows.inside[:1], columns.inside[:1])
-        places = [b.value(self.grid.origin(b, *pixel)) for pixel in pixels]
+        places = [b.value(b.add(self.grid.origin(b, *pixel), self.start)) for pixel in pixels]
         return self.gathered(number * self.plan.bytes, places, reach)
 
     def anywhere(self, row: Index, column: Index, known: Sequence[int]) -> Window:
@@ -231,7 +239,8 @@ class ImageKernel:
         reach = self.plan.reach_of(known, columns.positions)
         y = self.first(self.grid.rows, row, self.plan.bases[0])
         x = self.first(self.grid.columns, column, self.plan.bases[1])
-        at = b.value(b.add(b.mul(y, self.grid.line), b.mul(x, self.grid.pixel)))
+        at = b.add(b.mul(y, self.grid.line), b.mul(x, self.grid.pixel))
+        at = b.value(b.add(at, self.start))
         number = b.mul(rows.number(b, row), len(columns.positions))
         number = b.mul(b.add(number, columns.number(b, column)), self.plan.bytes)
         (found,) = self.gathered(number, [at], reach)
