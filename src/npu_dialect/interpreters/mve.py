@@ -55,12 +55,15 @@ def load(op: mve.LoadOp) -> Meaning:
 
 def store(op: mve.StoreOp) -> Meaning:
     """How an op stores a vector."""
-    count = op.count
+    count, saturated = op.count, op.saturated is not None
 
     def stored(value: Array, buffer: Array, index: int) -> None:
         check_range(buffer, index, count)
         if not buffer.flags.writeable:
             raise InterpretationError("store to a constant")
+        if saturated:
+            ends = np.iinfo(buffer.dtype)
+            value = np.clip(halves_of(value), ends.min, ends.max)
         buffer[index : index + count] = value[:count].astype(buffer.dtype)
 
     return stored
@@ -194,9 +197,14 @@ def narrow(kind: type[np.signedinteger[Any]]) -> Meaning:
     return narrowed
 
 
+def halves_of(x: Array) -> Array:
+    """The low halves of the bits of floats; halves stay as they are."""
+    return x.view(np.int32).astype(np.int16) if x.dtype == np.float32 else x
+
+
 def low_halves(even: Array, odd: Array) -> Array:
     """The low halves of the bits of floats, by turns."""
-    return np.stack([even, odd], axis=1).ravel().view(np.int32).astype(np.int16)
+    return halves_of(np.stack([even, odd], axis=1).ravel())
 
 
 def to_float(x: Array) -> Array:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     VectorType,
     f32,
+    i16,
     i32,
     i64,
 )
@@ -31,6 +32,7 @@ from xdsl.utils.hints import isa
 
 from npu_dialect.mve.types import as_vector, check, lanes_of
 from npu_dialect.npu.maps import element_bytes, is_buffer_type
+from npu_dialect.npu.quantization import BYTE_TYPES
 
 
 def fits(memory: Attribute, lane: Attribute) -> bool:
@@ -92,10 +94,7 @@ class AccessOp(IRDLOperation, abc.ABC):
         type_ = self.memref.type
         assert is_buffer_type(type_)
         lane = as_vector(self.vector.type).element_type
-        if not fits(type_.element_type, lane):
-            raise VerifyException(
-                f"expected elements of {lane}, or narrower integers, in memory, got {type_}"
-            )
+        self.verify_elements(type_.element_type, lane)
         shape, strides = type_.get_shape(), type_.get_strides()
         if len(shape) != 1 or strides is None or not strides[0]:
             raise VerifyException(f"expected one axis with a known distance, got {type_}")
@@ -106,6 +105,17 @@ class AccessOp(IRDLOperation, abc.ABC):
             raise VerifyException(f"expected 1 to {lanes} lanes, got {self.count}")
         if 0 <= shape[0] < self.count:
             raise VerifyException(f"expected at least {self.count} elements, got {type_}")
+
+    def verify_elements(self, memory: Attribute, lane: Attribute) -> None:
+        """Elements in memory fit the lanes.
+
+        Raises: VerifyException if they do not.
+        """
+        if not fits(memory, lane):
+            raise VerifyException(
+                f"expected elements of {lane}, or narrower integers, in memory, "
+                f"got {self.memref.type}"
+            )
 
 
 def first_of(count: int | None) -> IntegerAttr[IntegerType] | None:
@@ -180,27 +190,55 @@ class StoreOp(AccessOp):
     Of lanes wider than the elements, the lowest bits are stored. With `first`, only so many lanes
     are stored. Words may have gaps between them, as with `mve.load`.
 
+    With `saturated`, a VQMOVNB makes halves signed bytes first, or a VQMOVUNB bytes without a sign
+    if the elements are ui8. Of floats, these are the low halves of their bits, as those of
+    `mve.low_halves`.
+
     ```mlir
     mve.store %v, %out[%i] : vector<4xi32>, memref<64xi8, #npu.sram>
     mve.store %v, %out[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
+    mve.store %f, %out[%i] saturated : vector<4xf32>, memref<64xi8, #npu.sram>
     ```
     """
 
     name = "mve.store"
 
     value = operand_def(VectorType)
+    saturated = opt_prop_def(UnitAttr)
 
     traits = traits_def(MemoryWriteEffect())
 
     assembly_format = (
-        "$value `,` $memref `[` $index `]` (`first` $first^)? attr-dict "
+        "$value `,` $memref `[` $index `]` (`first` $first^)? (`saturated` $saturated^)? attr-dict "
         "`:` type($value) `,` type($memref)"
     )
 
     def __init__(
-        self, value: SSAValue, memref: SSAValue, index: SSAValue, first: int | None = None
+        self,
+        value: SSAValue,
+        memref: SSAValue,
+        index: SSAValue,
+        first: int | None = None,
+        *,
+        saturated: bool = False,
     ) -> None:
-        super().__init__(operands=[value, memref, index], properties={"first": first_of(first)})
+        super().__init__(
+            operands=[value, memref, index],
+            properties={
+                "first": first_of(first),
+                "saturated": UnitAttr() if saturated else None,
+            },
+        )
+
+    def verify_elements(self, memory: Attribute, lane: Attribute) -> None:
+        """As any access; saturated halves, or floats, become bytes."""
+        if self.saturated is None:
+            super().verify_elements(memory, lane)
+        elif memory not in BYTE_TYPES or lane not in (f32, i16):
+            raise VerifyException(
+                f"expected lanes of f32 or i16, and bytes in memory, for saturated, "
+                f"got {self.value.type} and {self.memref.type}"
+            )
 
     @property
     def vector(self) -> SSAValue[Attribute]:

@@ -7,6 +7,8 @@ Words with gaps between them are gathered and scattered: the distances are a vec
 
 from __future__ import annotations
 
+import re
+
 from xdsl.ir import Attribute
 
 from npu_dialect import mve
@@ -14,6 +16,7 @@ from npu_dialect.mve import VECTOR_BYTES
 from npu_dialect.npu.maps import element_bytes
 from npu_passes.emit.c.dsp_helpers import Helper
 from npu_passes.emit.c.mve_helpers import ARM, computed, each_lane, lane_of, name_of, suffix_of
+from npu_passes.emit.c.mve_places import SATURATE, UNSIGNED
 from npu_passes.emit.c.types import VECTOR_TYPES, element_type, memref_of
 
 
@@ -23,6 +26,7 @@ def access_of(op: mve.LoadOp | mve.StoreOp) -> tuple[str, str, str, Attribute]:
     assert ctype is not None
     vector: Attribute = op.vector.type
     end = "" if op.step == 1 else "_apart"
+    end += "_saturated" if isinstance(op, mve.StoreOp) and op.saturated is not None else ""
     end += "" if op.first is None else f"_first{op.count}"
     end += "_addressed" if isinstance(op, mve.LoadOp) and gathers(op) else ""
     name = f"{op.name.removeprefix('mve.')}_{name_of(vector)}_{ctype.name.removesuffix('_t')}{end}"
@@ -129,8 +133,39 @@ def load(op: mve.LoadOp) -> tuple[str, Helper]:
     )
 
 
+def store_saturated(op: mve.StoreOp) -> tuple[str, Helper]:
+    """The function that stores halves, or those of floats, as saturated bytes, and its name."""
+    name, ctype, _, vector = access_of(op)
+    low, high = (0, 255) if ctype == "uint8_t" else (-128, 127)
+    lanes, half, x = "s16", "const int16_t half = x.lane[i];", ""
+    if vector == mve.F32X4:
+        lanes, x = "s32", "npu_i16x8 h = vreinterpretq_s16_f32(x);\n"
+        half = (
+            "uint32_t bits;\n    memcpy(&bits, &x.lane[i], 4);\n"
+            "    const int16_t half = (int16_t)(bits & 0xFFFF);"
+        )
+    saturate = UNSIGNED if ctype == "uint8_t" else SATURATE
+    value = "x"
+    if x:
+        saturate = re.sub(r"\bx\b", "h", saturate)
+        value = "vreinterpretq_s32_s16(h)"
+    masked, mask = ("", "") if op.first is None else ("p_", f", {predicate(vector, op.count)}")
+    at = "(int8_t *)at" if ctype == "uint8_t" else "at"
+    byte = f"half < {low} ? {low} : half > {high} ? {high} : half"
+    return name, Helper(
+        f"void {{}}({ctype} *at, {VECTOR_TYPES[vector].name} x)",
+        f"{elements(op.count)} to memory, saturated.",
+        each_lane(vector, f"{half}\n    at[i] = ({ctype})({byte});", op.count),
+        f"{x}{saturate}vstrbq_{masked}{lanes}({at}, {value}{mask});",
+        ARM,
+        ("stdint.h", "string.h"),
+    )
+
+
 def store(op: mve.StoreOp) -> tuple[str, Helper]:
     """The function that stores a vector, and its name."""
+    if op.saturated is not None:
+        return store_saturated(op)
     name, ctype, letter, vector = access_of(op)
     lane = suffix_of(vector)
     at = "(int8_t *)at" if ctype == "uint8_t" else "at"

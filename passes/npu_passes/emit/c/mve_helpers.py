@@ -575,7 +575,7 @@ MVE_NAMES = frozenset(
             for vector in mve.VECTORS
             for kind in ("int8", "uint8", "int16", "int32", "float")
             for end in ("", *(f"_first{count}" for count in range(1, 17)))
-            for apart in ("", "_apart", "_apart_addressed")
+            for apart in ("", "_apart", "_apart_addressed", "_saturated")
         ),
     )
 )

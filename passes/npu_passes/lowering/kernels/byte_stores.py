@@ -104,11 +104,8 @@ class ByteStores:
         )
         b.insert(op)
 
-    def halves(self, even: SSAValue, odd: SSAValue, *, saturated: bool = False) -> SSAValue:
-        """Floats by turns, rounded, plus the point, within bounds narrower than those of a byte.
-
-        `saturated`: within all bounds.
-        """
+    def halves(self, even: SSAValue, odd: SSAValue) -> SSAValue:
+        """Floats by turns, rounded, plus the point, within bounds narrower than those of a byte."""
         b, point = self.b, self.ends.point
         both = list(dict.fromkeys((even, odd)))
         if self.near is None:
@@ -122,7 +119,7 @@ class ByteStores:
             found = b.insert(mve.AddSaturatedOp(found, b.integer(point)), "q").result
         limits = limits_of(element_of(self.memory))
         for kind, bound, widest in zip((mve.MaxOp, mve.MinOp), self.ends.bounds, limits):
-            if bound != widest or saturated:
+            if bound != widest:
                 limit = self.splat(bound, mve.I16X8)
                 found = b.insert(kind(found, limit), "q").result
         return found

@@ -325,5 +325,5 @@ class VectorDepthwiseKernel:
                 mask = mve.ALL_LANES if first is None else (1 << first) - 1
                 self.scattered.store(products, at, steps, mask)
                 continue
-            found = self.scattered.halves(*products, saturated=True)
-            b.insert(mve.StoreOp(found, self.outputs.memory, b.value(at), first))
+            found = self.scattered.halves(*products)
+            b.insert(mve.StoreOp(found, self.outputs.memory, b.value(at), first, saturated=True))

@@ -4,9 +4,8 @@
     %s = mve.load %scales[%oc] : memref<16xf32, #npu.flash> -> vector<4xf32>
     %f = mve.to_float %v : vector<4xi32> -> vector<4xf32>
     %p = mve.mul %f, %s : vector<4xf32>
-    %q = mve.round %p : vector<4xf32> -> vector<4xi32>
-    // bounds, and the zero point
-    mve.store %q, %ofm[%at] : vector<4xi32>, memref<4096xi8, #npu.sram>
+    %q = mve.add_scalar %p, %rounder : vector<4xf32>, f32
+    mve.store %q, %ofm[%at] saturated : vector<4xf32>, memref<4096xi8, #npu.sram>
 
 The lanes are neighbouring channels. Each gets the bits of `Scaling.by_float`. Where the epilogue
 has more to do, the sums are stored one by one, as other kernels do.
@@ -22,13 +21,14 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import limits_of
 from npu_passes.lowering.kernels.byte_stores import Ends
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.vector_sums import FusedAddition
 from npu_passes.lowering.pool_window import windows_with
-from npu_passes.support.integers import Scaling
+from npu_passes.support.integers import Scaling, element_of
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels.near_halves import largest_product
+from npu_plans.kernels.near_halves import largest_product, near_halves
 
 FOUR = 4
 """Sums in a vector."""
@@ -228,8 +228,17 @@ class VectorOutputs(Outputs):
         b, first = self.b, None if filters == FOUR else filters
         for number, sums in enumerate(kept):
             at = b.add(place, number * self.steps[0])
-            value = self.bounded(self.summed(sums, scales, at, first))
-            b.insert(mve.StoreOp(value, self.memory, b.value(at), first))
+            self.store_four(self.summed(sums, scales, at, first), at, first)
+
+    def store_four(self, numbers: SSAValue, at: Index, first: int | None) -> None:
+        """Round and store four floats; an addition rounds them to what a store saturates."""
+        b, near = self.b, near_halves(self.ends.largest, self.ends.point)
+        whole = self.ends.bounds == limits_of(element_of(self.memory))
+        if near is not None and near.point == 0 and whole:
+            found = b.insert(mve.AddScalarOp(numbers, b.real(float(near.addend))), "near").result
+            b.insert(mve.StoreOp(found, self.memory, b.value(at), first, saturated=True))
+            return
+        b.insert(mve.StoreOp(self.bounded(numbers), self.memory, b.value(at), first))
 
 
 Block: TypeAlias = tuple[Sequence[SSAValue], Index, int]
