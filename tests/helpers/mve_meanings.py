@@ -28,9 +28,12 @@ KINDS: dict[str, Any] = {
 }
 INPUTS = ("i8", "i8", "ui8", "i16", "i16", "i32", "i32", "f32", "f32", "f32")
 """The element types of the inputs; each has the name `x` and its number."""
-OUTPUTS = ("i8", "i16", "i32", "f32", "i8", "ui8", "f32", "i8", "i8", "ui8", "ui8")
+OUTPUTS = (
+    *("i8", "i16", "i32", "f32", "i8", "ui8", "f32", "i8", "i8", "ui8", "ui8"),
+    *("i8", "ui8", "ui8", "i8"),
+)
 """The element types of the outputs: one for each type of vector, two for narrow stores, one for
-stores with gaps, and four for stores at places."""
+stores with gaps, four for stores at places, and four for stores that saturate."""
 PLACES = (3, 14, 0, 8, 9, 1, 12, 5)
 """Where bytes are loaded and stored that lie apart."""
 REACH = 16
@@ -39,6 +42,8 @@ SOME = 0b10100110
 """The mask of some lanes."""
 SCATTERED = ((7, 3, 255, True), (8, 4, SOME, False), (9, 3, 255, True), (10, 4, SOME, False))
 """Stores at places: the numbers of output and input, the mask, and whether they are saturated."""
+SATURATED = ((11, 9, None), (12, 8, 3), (13, 3, None), (14, 4, 5))
+"""Stores that saturate: the numbers of output and input, and how many lanes, if not all."""
 LANES = {"i8": 16, "i16": 8, "i32": 4, "f32": 4}
 
 
@@ -234,6 +239,18 @@ def low_halves(case: Case) -> Array:
     """The low halves of the bits of x8 in even lanes, and of x9 in odd ones."""
     bits = [rows(case.arrays[each], 4).copy().view(np.uint32) & 0xFFFF for each in (8, 9)]
     return np.stack(bits, axis=2).reshape(COUNT, 8).astype(np.uint16).view(np.int16)
+
+
+def saturated(case: Case, number: int, count: int | None, kind: str) -> Array:
+    """The halves of an input, or the low ones of floats, as bytes in front of each 16."""
+    x, ends = case.arrays[number], np.iinfo(KINDS[kind])
+    found = rows(x, LANES[INPUTS[number]]).copy()
+    if x.dtype == np.float32:
+        found = (found.view(np.uint32) & 0xFFFF).astype(np.uint16).view(np.int16)
+    values = np.zeros((COUNT, REACH), KINDS[kind])
+    stored = np.clip(found, ends.min, ends.max)[:, :count]
+    values[:, : stored.shape[1]] = stored.astype(KINDS[kind])
+    return values.ravel()
 
 
 def splat(kind: str) -> Callable[[Case], Array]:

@@ -15,6 +15,7 @@ from helpers.mve_meanings import (
     OUTPUTS,
     PLACES,
     REACH,
+    SATURATED,
     SCATTERED,
     SIZE,
     SOME,
@@ -38,6 +39,7 @@ from helpers.mve_meanings import (
     pushed_three,
     rounded,
     rows,
+    saturated,
     splat,
     with_number,
     with_one,
@@ -204,14 +206,17 @@ def sizes() -> list[tuple[str, str, int]]:
         (f"o{number}", kind, number_of(kind) * COUNT * LANES[kind] if number < 4 else COUNT + 3)
         for number, kind in enumerate(OUTPUTS[:6])
     ]
-    apart = [(f"o{number}", OUTPUTS[number], REACH * COUNT) for number, *_ in SCATTERED]
+    apart = [
+        (f"o{number}", OUTPUTS[number], REACH * COUNT) for number, *_ in (*SCATTERED, *SATURATED)
+    ]
     return [*inputs, *outputs, ("o6", "f32", 8 * COUNT), *apart]
 
 
 def expected(case: Case) -> list[Array]:
     """The outputs: of each kind the results of all ops; then what is stored in other ways.
 
-    That is the lowest bits of x5, x7 beside x8, and at the places x3 and some lanes of x4, twice.
+    That is the lowest bits of x5, x7 beside x8, at the places x3 and some lanes of x4, twice, and
+    saturated x9, x8, x3 and x4.
     """
     found: list[Array] = []
     for kind in OUTPUTS[:4]:
@@ -225,14 +230,15 @@ def expected(case: Case) -> list[Array]:
     places = np.stack([rows(case.arrays[number], 4) for number in (7, 8)], axis=2)
     places[:, 3, 1] = case.arrays[8][:COUNT]
     found.append(places.ravel())
-    for output, number, mask, saturated in SCATTERED:
+    for output, number, mask, saturates in SCATTERED:
         kind = KINDS[OUTPUTS[output]]
         some = [lane for lane in range(8) if mask >> lane & 1]
         values, ends = np.zeros((COUNT, REACH), kind), np.iinfo(kind)
         halves = rows(case.arrays[number], 8)[:, some]
-        halves = np.clip(halves, ends.min, ends.max) if saturated else halves
+        halves = np.clip(halves, ends.min, ends.max) if saturates else halves
         values[:, [PLACES[lane] for lane in some]] = halves.astype(kind)
         found.append(values.ravel())
+    found += [saturated(case, number, count, OUTPUTS[out]) for out, number, count in SATURATED]
     return found
 
 
@@ -313,14 +319,20 @@ def placed() -> str:
 
 
 def scattered(types: dict[str, str]) -> tuple[str, ...]:
-    """Stores of x3, saturated, and of some lanes of x4 at the places."""
+    """Stores of x3, saturated, and of some lanes of x4 at the places; and stores that saturate."""
     lines: list[str] = []
-    for output, number, mask, saturated in SCATTERED:
+    for output, number, mask, saturates in SCATTERED:
         name, type_ = f"%o{output}", types[f"o{output}"]
-        end = " saturated" if saturated else f" lanes {mask}"
+        end = " saturated" if saturates else f" lanes {mask}"
         lines.append(f"mve.store %zeros, {name}[%block] : vector<16xi8>, {type_}")
         at = f"at %places reach {REACH}{end}"
         lines.append(f"mve.scatter %v{number}, {name}[%block] {at} : {type_}")
+    for output, number, count in SATURATED:
+        name, type_ = f"%o{output}", types[f"o{output}"]
+        first = "" if count is None else f" first {count}"
+        lines.append(f"mve.store %zeros, {name}[%block] : vector<16xi8>, {type_}")
+        kinds = f"{vector(INPUTS[number])}, {type_}"
+        lines.append(f"mve.store %v{number}, {name}[%block]{first} saturated : {kinds}")
     return (
         f"%reach = arith.constant {REACH} : index",
         "%block = arith.muli %i, %reach : index",

@@ -240,6 +240,22 @@ func.func @f(%v: vector<4xi32>) {
 
 // -----
 
+func.func @f(%v: vector<4xi32>, %m: memref<64xi8>, %i: index) {
+  mve.store %v, %m[%i] saturated : vector<4xi32>, memref<64xi8>
+  func.return
+}
+// CHECK: expected lanes of f32 or i16, and bytes in memory, for saturated, got vector<4xi32> and memref<64xi8>
+
+// -----
+
+func.func @f(%v: vector<4xf32>, %m: memref<64xf32>, %i: index) {
+  mve.store %v, %m[%i] saturated : vector<4xf32>, memref<64xf32>
+  func.return
+}
+// CHECK: expected lanes of f32 or i16, and bytes in memory, for saturated
+
+// -----
+
 func.func @f(%v: vector<4xi32>) {
   %r = "mve.low_halves"(%v, %v) : (vector<4xi32>, vector<4xi32>) -> vector<8xi16>
   func.return

@@ -76,6 +76,11 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %bytes2 = mve.narrow_bytes %pr, %pr2 : vector<8xi16> -> vector<16xi8>
   // GENERIC: %bytes2 = "mve.narrow_bytes"(%pr, %pr2) : (vector<8xi16>, vector<8xi16>) -> vector<16xi8>
   %bytes2 = mve.narrow_bytes %pr, %pr2 : vector<8xi16> -> vector<16xi8>
+  // CHECK-NEXT: mve.store %k, %m[%i] saturated : vector<4xf32>, memref<64xi8, #npu.sram>
+  // GENERIC: "mve.store"(%k, %m, %i) <{saturated}> : (vector<4xf32>, memref<64xi8, #npu.sram>, index) -> ()
+  mve.store %k, %m[%i] saturated : vector<4xf32>, memref<64xi8, #npu.sram>
+  // CHECK-NEXT: mve.store %both, %m[%i] first 3 saturated : vector<8xi16>, memref<64xi8, #npu.sram>
+  mve.store %both, %m[%i] first 3 saturated : vector<8xi16>, memref<64xi8, #npu.sram>
   // CHECK-NEXT: mve.store %end, %m[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>
   // GENERIC: "mve.store"(%end, %m, %i) <{first = 2 : i64}>
   mve.store %end, %m[%i] first 2 : vector<4xi32>, memref<64xi8, #npu.sram>

@@ -15,7 +15,7 @@
 // CHECK-NEXT:        mve.gather %x{{.*}} at [[EVEN]] reach 1091 : memref<1536xi8, #npu.sram>
 // CHECK-NEXT:        mve.gather %x{{.*}} at [[ODD]] reach 1091 : memref<1536xi8, #npu.sram>
 // CHECK:             mve.gather %x{{.*}} at [[EVEN]] reach 1091
-// CHECK:             [[W:%[a-z0-9_]+]] = mve.load %taps{{.*}} -> vector<16xi8>
+// CHECK:             [[W:%[a-z0-9_]+]] = mve.load %run{{.*}} -> vector<16xi8>
 // CHECK-NEXT:        mve.mul_across %{{.*}}, [[W]] : vector<16xi8>
 // CHECK-NEXT:        mve.mul_across %{{.*}}, [[W]] : vector<16xi8>
 // CHECK:             mve.mla_across

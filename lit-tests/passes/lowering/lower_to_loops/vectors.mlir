@@ -39,7 +39,7 @@ func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu
 }
 
 // Of eight channels a vector holds two pixels: weights stand behind zeros and in front of them. Eight pixels of a filter are
-// scattered.
+// scattered, those of two filters in a turn.
 "memref.global"() <{sym_name = "e", sym_visibility = "private", type = memref<4x8x1x1xi8, #npu.flash>, initial_value = dense<2> : tensor<4x8x1x1xi8>, constant}> : () -> ()
 
 // CHECK: sym_name = "eight_taps", type = memref<87xi8, #npu.flash>
@@ -47,14 +47,16 @@ func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu
 // CHECK:       scf.for %ox = %{{.*}} to %c32 step %c8 {
 // CHECK-COUNT-4: mve.load %x{{.*}} : memref<256xi8, #npu.sram> -> vector<16xi8>
 // CHECK:         scf.for %oc = %{{.*}} to %c4 step %{{.*}} {
-// CHECK:           [[TAPS:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<24xi8, strided<[1], offset: ?>, #npu.flash>
+// CHECK:           [[TAPS:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<40xi8, strided<[1], offset: ?>, #npu.flash>
 // CHECK-NEXT:      mve.load [[TAPS]][%c8]
 // CHECK-COUNT-4:   mve.mul_across
 // CHECK:           mve.load [[TAPS]][%c0]
 // CHECK-COUNT-4:   mve.mul_across
 // CHECK-COUNT-2:   mve.mul_scalar
 // CHECK:           mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<128xi8, #npu.sram>
-// CHECK-NOT:   mve.load
+// CHECK:           mve.load [[TAPS]][%c24]
+// CHECK:           mve.scatter
+// CHECK-NOT:   scf.for
 func.func @eight(%x: memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, %y: memref<1x4x4x8xi8, strided<[128, 1, 32, 4]>, #npu.sram>) {
   %w = memref.get_global @e : memref<4x8x1x1xi8, #npu.flash>
   npu.conv2d ins(%x, %w : memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, memref<4x8x1x1xi8, #npu.flash>) outs(%y : memref<1x4x4x8xi8, strided<[128, 1, 32, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
