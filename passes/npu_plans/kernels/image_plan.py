@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 LEAST = 8
 """The fewest taps of a window that are worth a vector."""
-MOST = 24
+MOST = 28
 """The most vectors of the pixels that are computed together. Most of them lie on the stack."""
 SAVED = 0.25
 """Instructions a product that vectors of bytes save, about, beside filters in lanes."""

@@ -62,8 +62,8 @@ def store(op: mve.StoreOp) -> Meaning:
         if not buffer.flags.writeable:
             raise InterpretationError("store to a constant")
         if saturated:
-            ends = np.iinfo(buffer.dtype)
-            value = np.clip(halves_of(value), ends.min, ends.max)
+            byte = np.iinfo(buffer.dtype)
+            value = np.clip(halves_of(value), byte.min, byte.max)
         buffer[index : index + count] = value[:count].astype(buffer.dtype)
 
     return stored

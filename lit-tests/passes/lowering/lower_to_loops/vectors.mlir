@@ -84,6 +84,20 @@ func.func @dense(%x: memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, 
   func.return
 }
 
+// 36 bytes of a kernel row are two vectors and a quarter of another, which reads on in the map but at the end of a row.
+"memref.global"() <{sym_name = "r", sym_visibility = "private", type = memref<4x12x3x3xi8, #npu.flash>, initial_value = dense<2> : tensor<4x12x3x3xi8>, constant}> : () -> ()
+
+// CHECK-LABEL: func.func @reads_on(
+// CHECK:         scf.for %ky
+// CHECK-NOT:       first
+// CHECK:         mve.store
+// CHECK:         mve.load %{{.*}} first 4 : memref<8112xi8, #npu.sram> -> vector<16xi8>
+func.func @reads_on(%x: memref<1x12x26x26xi8, strided<[8112, 1, 312, 12]>, #npu.sram>, %y: memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) {
+  %w = memref.get_global @r : memref<4x12x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x12x26x26xi8, strided<[8112, 1, 312, 12]>, #npu.sram>, memref<4x12x3x3xi8, #npu.flash>) outs(%y : memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float then max_pool [2, 2] by [2, 2]
+  func.return
+}
+
 // A depthwise layer with a working memory: the row in front of the map is padding, then two rows are gathered for each
 // pair of rows of outputs. Eight outputs are stored together; the last row has no row below.
 "memref.global"() <{sym_name = "d", sym_visibility = "private", type = memref<4x1x3x3xi8, #npu.flash>, initial_value = dense<2> : tensor<4x1x3x3xi8>, constant}> : () -> ()
