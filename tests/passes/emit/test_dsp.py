@@ -322,3 +322,28 @@ def test_an_opaque_buffer_is_the_same(machine: str, tmp_path: Path) -> None:
     write_files(tmp_path, emit_text(OPAQUE, "sums"), "sums")
     (run,) = run_on(machine, tmp_path / "sums.c", [{"x": x}]).runs
     np.testing.assert_array_equal(run.outputs["y"], wanted)
+
+
+@pytest.mark.parametrize(
+    ("size", "middle"), [(64, 0), (128, 0), (129, 16), (144, 16), (240, 112), (241, 0)]
+)
+def test_a_pointer_to_bytes_points_into_their_middle(size: int, middle: int) -> None:
+    """A vector is loaded up to 127 bytes in front of its pointer or behind it."""
+    type_ = f"memref<{size}xi8, #npu.sram>"
+    source = emit_text(
+        f"""
+func.func @run(%x: {type_} {{sram.input, npu.name = "x", sram.offset = 0 : i64}},
+    %y: memref<16xi8, #npu.sram> {{sram.output, npu.name = "y", sram.offset = 256 : i64}})
+    attributes {{sram.arena = 272 : i64}} {{
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %near = dsp.opaque %x : {type_}
+  %v = mve.load %near[%c32] : {type_} -> vector<16xi8>
+  mve.store %v, %y[%c0] : vector<16xi8>, memref<16xi8, #npu.sram>
+  func.return
+}}
+""",
+        "run",
+    ).source
+    assert f"near = x_map{f' + {middle}' if middle else ''}; NPU_OPAQUE(near);" in source
+    assert f"(&near[{32 - middle}])" in source

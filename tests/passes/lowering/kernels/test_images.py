@@ -45,6 +45,7 @@ class Shape:
     last: bool = False
     pool: PoolAttr | None = None
     overlap: Overlap | None = None
+    groups: int = 1
 
 
 def network(shape: Shape) -> ModuleOp:
@@ -56,7 +57,9 @@ def network(shape: Shape) -> ModuleOp:
         x = maker.add(TransposeOp(given_, (0, 3, 1, 2), TensorType(element, [])), element)
     else:
         x = maker.argument(element, shape.input)
-    weights = maker.numbers.integers(-128, 128, (shape.filters, channels, *shape.kernel))
+    weights = maker.numbers.integers(
+        -128, 128, (shape.filters, channels // shape.groups, *shape.kernel)
+    )
     scales = maker.numbers.uniform(0.002, 0.01, shape.filters).astype(np.float32).tolist()
     layer = Conv2dOp(
         x,
@@ -66,6 +69,7 @@ def network(shape: Shape) -> ModuleOp:
         strides=shape.strides,
         pads=shape.pads,
         dilations=shape.dilations,
+        groups=shape.groups,
         zero_points=(shape.point + FLIPPED * shape.unsigned, 0),
         epilogue=Epilogue(RequantizeAttr.of(scales, 9), pool=shape.pool, overlap=shape.overlap),
     )
@@ -116,6 +120,29 @@ SHAPES = st.builds(
 )
 
 
+def in_groups(shape: Shape, groups: int) -> Shape:
+    """The same convolution of several groups, of a map with channels last."""
+    images, channels, *size = shape.input
+    input = (images, channels * groups, size[0], size[1])
+    return replace(shape, input=input, filters=shape.filters * groups, groups=groups, last=True)
+
+
+GROUPS = st.builds(
+    in_groups,
+    st.builds(
+        Shape,
+        st.tuples(st.integers(1, 2), st.integers(2, 12), SIZES, SIZES),
+        st.integers(2, 9),
+        st.tuples(st.integers(1, 4), st.integers(1, 4)),
+        st.tuples(st.integers(1, 2), st.integers(1, 2)),
+        st.tuples(*[st.integers(0, 2)] * 4),
+        st.tuples(st.integers(1, 2), st.integers(1, 2)),
+        unsigned=st.booleans(),
+    ),
+    st.integers(1, 3),
+)
+
+
 def extents(shape: Shape) -> list[int]:
     """Rows and columns of the convolution, without a pool."""
     top, left, bottom, right = shape.pads
@@ -143,6 +170,12 @@ def test_images_give_the_bits_of_the_layer(
     loops_of(replace(shape, pool=pool[0], overlap=pool[1]))
 
 
+@settings(deadline=None, max_examples=40)
+@given(GROUPS.filter(lambda shape: min(extents(shape)) >= 1))
+def test_channels_last_in_groups_give_the_bits_of_the_layer(shape: Shape) -> None:
+    loops_of(shape)
+
+
 IMAGE = Shape((1, 3, 9, 10), 5, (3, 3), pads=(1, 1, 1, 1))
 LARGE = replace(IMAGE, input=(1, 3, 17, 19), filters=8)
 KINDS = {
@@ -160,12 +193,21 @@ KINDS = {
         pool=PoolAttr.of("max", (3, 3), (2, 2)),
         overlap=Overlap.ACCUMULATE,
     ),
+    "eight channels on a small map": replace(
+        LARGE, input=(1, 8, 9, 9), filters=32, last=True, point=3
+    ),
+    "groups of eight channels": replace(
+        LARGE, input=(1, 16, 12, 13), filters=16, groups=2, last=True
+    ),
     "rows that are all cut": replace(LARGE, input=(1, 2, 2, 60), kernel=(5, 3), pads=(2, 1, 2, 1)),
 }
 
 
 SLOW = pytest.mark.slow
-NEAR = ("near", "channels last", "folded", "rows that are all cut")
+NEAR = (
+    *("near", "channels last", "folded", "rows that are all cut"),
+    "eight channels on a small map",
+)
 """Those whose windows lie within the reach of a vector of bytes."""
 
 

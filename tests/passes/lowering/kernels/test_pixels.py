@@ -1,0 +1,226 @@
+"""Pointwise layers and long runs on vectors, random shapes: pixels in registers, shared vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, i8, i32
+from xdsl.ir import SSAValue
+
+from helpers.kernel_chains import ChainMaker
+from helpers.kernel_roads import DSP, VECTORS, lowered
+from helpers.pipeline import context, run_passes
+from helpers.vector_depthwise import check_core, check_host, check_loops
+from npu_dialect.npu import (
+    ConcatOp,
+    Conv2dOp,
+    MaxPool2dOp,
+    PoolAttr,
+    QuantizedAddOp,
+    RequantizeAttr,
+    TransposeOp,
+)
+from npu_dialect.npu.epilogue import Epilogue
+from npu_dialect.npu.quantization import ui8
+from npu_passes.lowering.kernels.unit import FLIPPED
+
+PLACE = (
+    "npu-fuse-additions,npu-bufferize,npu-concat-in-place,npu-choose-layouts,"
+    "npu-transpose-in-place,npu-assign-sram-offsets,npu-outline-layers"
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A convolution of a map [N, C, H, W] with channels last.
+
+    `joined`: its output is a part of a concatenation, with so many channels in front of it.
+    """
+
+    input: tuple[int, int, int, int]
+    filters: int
+    kernel: int = 1
+    stride: int = 1
+    pad: int = 0
+    groups: int = 1
+    points: tuple[int, int] = (-128, -128)
+    unsigned: bool = False
+    one_scale: bool = False
+    residual: bool = False
+    joined: int = 0
+
+
+def network(shape: Shape) -> ModuleOp:
+    """The convolution, what is added to it, and a layer that copies its output."""
+    maker, element = ChainMaker(Random(1)), ui8 if shape.unsigned else i8
+    images, channels, height, width = shape.input
+    x = last(maker, element, (images, height, width, channels))
+    weights = (shape.filters, channels // shape.groups, shape.kernel, shape.kernel)
+    scales = maker.numbers.uniform(0.0004, 0.003, 1 if shape.one_scale else shape.filters)
+    flip = FLIPPED * shape.unsigned
+    layer = Conv2dOp(
+        x,
+        maker.constant(maker.numbers.integers(-128, 128, weights), i8),
+        maker.constant(maker.numbers.integers(-999, 999, shape.filters), i32),
+        TensorType(element, []),
+        strides=(shape.stride,) * 2,
+        pads=(shape.pad,) * 4,
+        groups=shape.groups,
+        zero_points=(shape.points[0] + flip, 0),
+        epilogue=Epilogue(
+            RequantizeAttr.of(scales.astype(np.float32).tolist(), shape.points[1] + flip)
+        ),
+    )
+    y = maker.add(maker.named(layer), element)
+    rows, columns = layer.infer_shape()[2:]
+    if shape.residual:
+        other = last(maker, element, (images, rows, columns, shape.filters))
+        ends = [0.021, 0.033, 0.047], [shape.points[1] + flip, 3, 5]
+        y = maker.add(
+            maker.named(QuantizedAddOp(y, other, *ends, TensorType(element, []))), element
+        )
+    if shape.joined:
+        front = last(maker, element, (images, rows, columns, shape.joined))
+        y = maker.add(maker.named(ConcatOp([front, y], 1, TensorType(element, []))), element)
+    copy = MaxPool2dOp(y, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
+    return maker.finished(maker.add(maker.named(copy), element))
+
+
+def last(maker: ChainMaker, element: IntegerType, shape: tuple[int, ...]) -> SSAValue:
+    """An input [N, H, W, C] as a map [N, C, H, W]."""
+    given_ = maker.argument(element, shape)
+    return maker.add(TransposeOp(given_, (0, 3, 1, 2), TensorType(element, [])), element)
+
+
+def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
+    """The network, and its layers on buffers."""
+    module = network(shape)
+    module.verify()
+    return module, run_passes(context(), module, PLACE)
+
+
+def loops_of(shape: Shape) -> str:
+    """The loops of a network, which give its bits."""
+    return check_loops(*on_buffers(shape))
+
+
+ENDS = st.sampled_from((-128, -3, 0, 126, 127))
+MAPS = st.tuples(st.integers(1, 2), st.integers(4, 70), st.integers(1, 9), st.integers(1, 9))
+POINTWISE = st.builds(
+    Shape,
+    MAPS,
+    st.integers(1, 19),
+    points=st.tuples(ENDS, ENDS),
+    unsigned=st.booleans(),
+    one_scale=st.booleans(),
+    residual=st.booleans(),
+    joined=st.sampled_from((0, 0, 3, 8)),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(POINTWISE)
+def test_pointwise_layers_give_the_bits_of_the_layer(shape: Shape) -> None:
+    loops_of(shape)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(1, 2),
+    st.integers(1, 40),
+    st.integers(3, 11),
+    st.integers(1, 9),
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.integers(0, 2),
+    st.booleans(),
+)
+def test_runs_give_the_bits_of_the_layer(
+    groups: int,
+    channels: int,
+    size: int,
+    filters: int,
+    kernel: int,
+    stride: int,
+    pad: int,
+    unsigned: bool,
+) -> None:
+    """Neighbouring pixels share vectors if they are a multiple of 16 bytes apart."""
+    map = (1, groups * channels, size, size + 1)
+    layer = Shape(map, groups * filters, kernel, stride, min(pad, kernel - 1), groups)
+    loops_of(replace(layer, unsigned=unsigned))
+
+
+WIDE = Shape((1, 8, 7, 11), 10)
+PIXELS = {
+    "8 channels": WIDE,
+    "8 channels, unsigned": replace(WIDE, unsigned=True, points=(3, 5)),
+    "8 channels into a concatenation": replace(WIDE, joined=5),
+    "12 channels": replace(WIDE, input=(1, 12, 7, 11), filters=11, points=(5, 7)),
+    "16 channels": replace(WIDE, input=(1, 16, 7, 11), filters=9),
+    "24 channels": replace(WIDE, input=(1, 24, 7, 11), filters=13),
+    "32 channels, one scale": replace(WIDE, input=(2, 32, 5, 6), one_scale=True),
+    "48 channels, a residual": replace(WIDE, input=(1, 48, 5, 5), residual=True, filters=18),
+    "56 channels": replace(WIDE, input=(1, 56, 6, 9), filters=19, points=(-3, -3)),
+    "64 channels": replace(WIDE, input=(1, 64, 5, 5), filters=18),
+}
+RUNS = {
+    "65 channels": replace(WIDE, input=(1, 65, 5, 5)),
+    "250 channels": replace(WIDE, input=(1, 250, 4, 5)),
+    "272 channels": replace(WIDE, input=(1, 272, 4, 5)),
+    "3x3, 16 channels": Shape((1, 16, 8, 9), 6, 3, pad=1),
+    "3x3, 32 channels": Shape((1, 32, 8, 9), 6, 3, pad=1),
+    "3x3, 8 channels, steps of two": Shape((1, 8, 11, 13), 6, 3, 2, pad=1),
+}
+SLOW = pytest.mark.slow
+FAST = ("8 channels", "48 channels, a residual", "3x3, 16 channels")
+
+
+@pytest.mark.parametrize("name", PIXELS)
+def test_pixels_stay_in_registers(name: str) -> None:
+    """Pixels are loaded in front of the loop over filters, weights from pointers inside of it."""
+    text = loops_of(PIXELS[name])
+    before, _, behind = text.partition("scf.for %oc")
+    assert before.count("mve.load %x") + before.count("mve.load %ifm") >= 3
+    assert "mve.load %run" in behind
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_only_long_runs_and_shared_vectors_have_pointers_of_their_own(name: str) -> None:
+    short = ("65 channels", "3x3, 8 channels, steps of two")
+    assert ("dsp.opaque %run" in loops_of(RUNS[name])) == (name not in short)
+
+
+def test_neighbouring_pixels_share_vectors() -> None:
+    """A kernel row of 48 bytes and the next one are four vectors, and so are those of 96 bytes."""
+    for channels, vectors in ((16, 4), (32, 8)):
+        shape = replace(RUNS["3x3, 16 channels"], input=(1, channels, 8, 9))
+        chunk = f"memref<{16 * vectors}xi8, strided<[1], offset: ?>, #npu.sram>"
+        assert loops_of(shape).count(f"dsp.opaque %run : {chunk}") > 0
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in FAST else pytest.param(n, marks=SLOW) for n in (*PIXELS, *RUNS)]
+)
+def test_host(name: str) -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    check_host(*on_buffers((PIXELS | RUNS)[name]))
+
+
+@SLOW
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("name", [*PIXELS, *RUNS])
+def test_helium(name: str, level: str, tmp_path: Path) -> None:
+    """The instructions on the emulated Cortex-M55."""
+    check_core(*on_buffers((PIXELS | RUNS)[name]), level, tmp_path)
+
+
+def test_other_machines_have_no_vectors() -> None:
+    assert "mve." not in str(lowered(on_buffers(WIDE)[1], DSP))
+    assert "mve." in str(lowered(on_buffers(WIDE)[1], VECTORS))

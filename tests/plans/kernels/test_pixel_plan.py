@@ -1,0 +1,79 @@
+"""Pixels in registers: what is loaded, and what is multiplied with what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npu_plans.kernels.gathers import BYTES, EIGHT, FOUR
+from npu_plans.kernels.pixel_plan import KEPT, PixelPlan
+
+CHANNELS = st.integers(8, 64)
+
+
+@given(CHANNELS, st.integers(0, 9), st.integers(0, 2**32 - 1))
+def test_products_are_those_of_each_pixel(channels: int, gap: int, seed: int) -> None:
+    plan, random = PixelPlan(channels, channels + gap), np.random.default_rng(seed)
+    size = plan.pixels * plan.pitch + BYTES
+    map = random.integers(-128, 128, size)
+    filter = random.integers(-128, 128, channels)
+    table = np.concatenate([np.zeros(plan.lead), filter, np.zeros(plan.padding)])
+    data = [map[first : first + BYTES] for first in plan.loads]
+    assert len(data) <= KEPT
+    sums = np.zeros(plan.pixels)
+    for first, users in plan.weights():
+        start = plan.lead + first
+        weights = table[start : start + BYTES]
+        assert len(weights) == BYTES
+        for pixel, vector in users:
+            sums[pixel] += data[vector] @ weights
+    wanted = [
+        map[pixel * plan.pitch : pixel * plan.pitch + channels] @ filter
+        for pixel in range(plan.pixels)
+    ]
+    np.testing.assert_array_equal(sums, wanted)
+
+
+@given(CHANNELS, st.integers(0, 9))
+def test_loads_read_so_far_behind_the_last_pixel_as_zeros_stand(channels: int, gap: int) -> None:
+    plan = PixelPlan(channels, channels + gap)
+    end = max(plan.loads) + BYTES
+    last = (plan.pixels - 1) * plan.pitch + channels
+    assert end == last + (0 if plan.is_paired else plan.padding)
+
+
+@given(CHANNELS, st.data())
+def test_each_output_has_one_lane(channels: int, data: st.DataObject) -> None:
+    plan = PixelPlan(channels, channels)
+    count = data.draw(st.integers(1, plan.filters))
+    lanes = [output for four in plan.fours(count) for output in four]
+    assert all(len(four) == FOUR for four in plan.fours(count))
+    real = [(pixel, filter) for pixel, filter in lanes if filter < count]
+    wanted = [(pixel, filter) for pixel in range(plan.pixels) for filter in range(count)]
+    assert sorted(real) == wanted
+    assert len(plan.fours(plan.filters)) == EIGHT // FOUR
+
+
+@pytest.mark.parametrize(
+    ("channels", "pitch", "pixels"),
+    [(8, 8, 8), (8, 9, 4), (16, 16, 4), (17, 17, 2), (32, 32, 2), (33, 33, 1), (64, 64, 1)],
+)
+def test_the_pixels_of_a_block(channels: int, pitch: int, pixels: int) -> None:
+    plan = PixelPlan(channels, pitch)
+    assert plan.pixels == pixels
+    assert plan.filters * plan.pixels == EIGHT
+
+
+def test_four_vectors_hold_up_to_64_channels() -> None:
+    assert not PixelPlan(7, 7).fits
+    assert PixelPlan(8, 8).fits
+    assert PixelPlan(64, 64).fits
+    assert not PixelPlan(65, 65).fits
+
+
+def test_zeros_are_worth_their_flash_where_many_pixels_are() -> None:
+    assert not PixelPlan(8, 8).pays(15)
+    assert PixelPlan(8, 8).pays(16)
+    assert PixelPlan(16, 16).pays(1)
