@@ -345,5 +345,7 @@ func.func @run(%x: {type_} {{sram.input, npu.name = "x", sram.offset = 0 : i64}}
 """,
         "run",
     ).source
-    assert f"near = x_map{f' + {middle}' if middle else ''}; NPU_OPAQUE(near);" in source
-    assert f"(&near[{32 - middle}])" in source
+    found = re.search(r"= (\w+)(?: \+ (\d+))?; NPU_OPAQUE\((\w+)\);", source)
+    assert found is not None
+    assert int(found[2] or 0) == middle
+    assert f"(&{found[3]}[{32 - middle}])" in source
