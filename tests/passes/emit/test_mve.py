@@ -55,3 +55,11 @@ def test_an_instruction_for_each_op(tmp_path: Path) -> None:
         *("vldrbt.u16", "vstrb.16", "vstrbt.16", "vqmovnb.s16", "vqmovnt.s32"),
         *("veor", "vqmovunb.s16"),
     }
+
+
+def test_products_of_floats_are_kept_apart_from_sums() -> None:
+    """A compiler that contracts them would round once."""
+    source = emit_text(program(), "k").source
+    for function in ("npu_mve_mul_f32x4", "npu_mve_mul_scalar_f32x4"):
+        body = source.partition(f"npu_f32x4 {function}(")[2].partition("\n}\n")[0]
+        assert "npu_rounded_float(a.lane[i] * b" in body
