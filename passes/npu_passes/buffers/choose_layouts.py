@@ -217,14 +217,16 @@ def pixel_steps(type_: MemRefType[Attribute]) -> tuple[int, int] | None:
     """Elements from a pixel of a map [N, C, H, W] to the next in its row, and from row to row.
 
     None if the channels of a pixel are not neighbours in memory, or a distance is not known. Pixels
-    may have gaps between them, as in a slice of a concatenation.
+    may have gaps between them, as in a slice of a concatenation. In a single column, a pixel is a
+    row, so both distances are that of rows.
     """
     steps = map_steps(type_)
     if steps is None:
         return None
     channel, pixel, line = steps
     _, channels, height, width = type_.get_shape()
-    pixel = channels if width == 1 else pixel
+    if width == 1:
+        pixel = channels if height == 1 else line
     line = pixel * width if height == 1 else line
     apart = pixel >= channels and line >= channels
     return (pixel, line) if apart and (channel == 1 or channels == 1) else None

@@ -101,7 +101,7 @@ def check(
     context, module = parsed(layer.text)
     place(module, off_chip, machine)
     expected = run(module, layer)
-    (staged,) = stage_function(function_of(module), machine, options.options).ops
+    (staged,) = options.staged(function_of(module.clone()), machine).ops
     options.apply(context, module)
     module.verify()
     for op in module.walk():
@@ -129,6 +129,21 @@ def on_chip(module: ModuleOp) -> int:
         sum(buffer.size for buffer in found.buffers if buffer.first <= point <= buffer.last)
         for point in range(len(found.ops))
     )
+
+
+def test_picked_pixels_are_planned_as_they_move() -> None:
+    """A 1x1 convolution with a stride may read a view of its pixels, whose tiles count."""
+    text = (
+        "func.func @f(%a0 : memref<1x1x1x5xf32>, %a1 : memref<2x1x1x1xf32>, "
+        "%out : memref<1x2x1x3xf32>) {\n"
+        "npu.conv2d ins(%a0, %a1 : memref<1x1x1x5xf32>, memref<2x1x1x1xf32>) "
+        "outs(%out : memref<1x2x1x3xf32>) strides [1, 2]\nfunc.return\n}"
+    )
+    layer = LayerText(text, ((1, 1, 1, 5), (2, 1, 1, 1)), (1, 2, 1, 3))
+    off_chip, machine = [True, True, False], replace(MACHINE, sram_bytes=8, weight_buffers=2)
+    _, module = parsed(text)
+    place(module, off_chip, machine)
+    check(layer, off_chip, machine, TileLoopsPass(minimize="bytes", double_buffer=False))
 
 
 @settings(max_examples=60, deadline=None)

@@ -162,6 +162,7 @@ PIXELS = {
     "8 channels": WIDE,
     "8 channels, unsigned": replace(WIDE, unsigned=True, points=(3, 5)),
     "8 channels into a concatenation": replace(WIDE, joined=5),
+    "one column of a concatenation": replace(WIDE, input=(1, 8, 17, 1), joined=3),
     "12 channels": replace(WIDE, input=(1, 12, 7, 11), filters=11, points=(5, 7)),
     "16 channels": replace(WIDE, input=(1, 16, 7, 11), filters=9),
     "24 channels": replace(WIDE, input=(1, 24, 7, 11), filters=13),
