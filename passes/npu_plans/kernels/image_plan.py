@@ -50,6 +50,8 @@ STRAIGHT = 16
 """The most filters in straight-line code. In a loop, gcc keeps pointers to tables on the stack."""
 OTHER_CODE = 1400
 """Bytes of the code of runs, about."""
+DEAR = 2
+"""How often a byte of flash has to be worth its price where runs take no tables."""
 NEAR = 1 << 8
 """Places of a load of 16 bytes are below this; those of two loads of eight bytes need not be."""
 
@@ -132,7 +134,7 @@ class ImagePlan:
         """
         outputs = runs * groups * filters * self.rows.outputs * self.columns.outputs
         more = self.code(filters) + self.flash + groups * filters * (self.bytes - self.taps)
-        return is_worth(outputs * (other.total - self.total(filters)), more)
+        return is_worth(outputs * (other.total - self.total(filters)), DEAR * more)
 
     def code(self, filters: int) -> int:
         """The bytes of code more than that of runs of bytes, about.

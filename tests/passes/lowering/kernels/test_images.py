@@ -193,8 +193,8 @@ KINDS = {
         pool=PoolAttr.of("max", (3, 3), (2, 2)),
         overlap=Overlap.ACCUMULATE,
     ),
-    "eight channels on a small map": replace(
-        LARGE, input=(1, 8, 9, 9), filters=32, last=True, point=3
+    "four channels on a small map": replace(
+        LARGE, input=(1, 4, 14, 15), filters=32, last=True, point=3
     ),
     "groups of eight channels": replace(
         LARGE, input=(1, 16, 12, 13), filters=16, groups=2, last=True
@@ -206,7 +206,7 @@ KINDS = {
 SLOW = pytest.mark.slow
 NEAR = (
     *("near", "channels last", "folded", "rows that are all cut"),
-    "eight channels on a small map",
+    "four channels on a small map",
 )
 """Those whose windows lie within the reach of a vector of bytes."""
 
