@@ -104,7 +104,8 @@ class Runs:
             b.insert(dsp.KeepOrderOp.create())
             if shared:
                 for at in (k, k + shared):
-                    known[at] = known.get(at) or self.bytes(x[0], at)
+                    if at not in known:
+                        known[at] = self.bytes(x[0], at)
                 data = [known[k], known[k + shared]]
             else:
                 data = [self.bytes(each, k) for each in x]
