@@ -73,7 +73,8 @@ class VectorDenseKernel:
         fast = layer.unit.form != "narrow"
         pays = self.is_close and fast and self.long.pays(self.rows.kernel, windows)
         self.outputs = outputs_of(layer)
-        self.plan = self.pixel_plan()
+        short = not layer.unit.is_long
+        self.plan = self.pixel_plan(alone=short)
         if self.plan is not None and self.plan.padding > 0:
             pays = pays or (fast and self.plan.pays(windows))
             self.plan = self.plan if pays else None
@@ -88,7 +89,8 @@ class VectorDenseKernel:
         # The last load of the last filter reads on.
         self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
         self.zero = layer.b.integer(0)
-        self.run = Runs(layer.b, layer.vector(map), self.taps, SignedBytes(layer, map), self.zero)
+        signed = SignedBytes(layer, map)
+        self.run = Runs(layer.b, layer.vector(map), self.taps, signed, self.zero, short)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         self.here = self.run
         self.first_channel: Index = 0
@@ -163,12 +165,17 @@ class VectorDenseKernel:
         else:
             visit(self.b, rows, columns, 1, self.window, self.clipped_window)
 
-    def pixel_plan(self) -> PixelPlan | None:
-        """How pixels stay in registers; None if they do not."""
+    def pixel_plan(self, *, alone: bool) -> PixelPlan | None:
+        """How pixels stay in registers; None if they do not.
+
+        `alone`: all pixels must, as others have code of their own.
+        """
         plan = PixelPlan(self.grid.channels, self.grid.pitch)
         if self.groups.count > 1 or not self.is_flat:
             return None
-        return plan if PixelBlocks.fits(plan, self.outputs) else None
+        if not PixelBlocks.fits(plan, self.outputs):
+            return None
+        return None if alone and self.pixels.outputs % plan.pixels else plan
 
     def blocks(self, columns: Span) -> int:
         """Compute blocks of pixels that stay in registers; returns the first pixel that is left."""

@@ -43,7 +43,7 @@ Sums: TypeAlias = Sequence[SSAValue]
 class Runs:
     """Builds products of bytes of a map and weights, which are buffers of one axis.
 
-    `zero`: a sum of nothing.
+    `zero`: a sum of nothing. `short`: flash is short, so runs have no chunks.
     """
 
     b: LoopBuilder
@@ -51,6 +51,7 @@ class Runs:
     taps: SSAValue
     signed: SignedBytes
     zero: SSAValue
+    short: bool
 
     def add(
         self, pixels: Pixels, filters: Filters, length: Index, sums: Sums, *, reads_on: bool
@@ -72,8 +73,11 @@ class Runs:
             return b.loop(0, length, some, sums, step=BYTES, hint="k", carry="acc")
         whole = length // BYTES * BYTES
         chunks = Chunks(whole, places[1] - places[0] if len(places) > 1 else 0)
-        if whole > STRAIGHT * BYTES or chunks.shared:
+        long = whole > STRAIGHT * BYTES
+        if not self.short and (long or chunks.shared):
             sums = self.chunks(chunks, pixels, filters, sums)
+        elif long:
+            sums = b.loop(0, whole, some, sums, step=BYTES, hint="k", carry="acc")
         else:
             for k in range(0, whole, BYTES):
                 sums = some(k, sums)

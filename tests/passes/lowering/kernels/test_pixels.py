@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, i8, i32
 from xdsl.ir import SSAValue
 
 from helpers.kernel_chains import ChainMaker
-from helpers.kernel_roads import DSP, VECTORS, lowered
+from helpers.kernel_roads import DSP, VECTORS, Road, lowered
 from helpers.pipeline import context, run_passes
 from helpers.vector_depthwise import check_core, check_host, check_loops
+from npu_dialect.interpreters import run_function
 from npu_dialect.npu import (
     ConcatOp,
     Conv2dOp,
@@ -29,6 +30,7 @@ from npu_dialect.npu import (
 from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.quantization import ui8
 from npu_passes.lowering.kernels.unit import FLIPPED
+from npu_tools.compiling.check import random_inputs
 
 PLACE = (
     "npu-fuse-additions,npu-bufferize,npu-concat-in-place,npu-choose-layouts,"
@@ -220,6 +222,28 @@ def test_host(name: str) -> None:
 def test_helium(name: str, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55."""
     check_core(*on_buffers((PIXELS | RUNS)[name]), level, tmp_path)
+
+
+SHORT = Road("cortex-m55", "flash=small")
+
+
+@pytest.mark.parametrize(
+    ("shape", "has"),
+    [
+        (RUNS["272 channels"], False),
+        (RUNS["3x3, 16 channels"], False),
+        (PIXELS["16 channels"], False),
+        (replace(PIXELS["16 channels"], input=(1, 16, 6, 10)), True),
+        (PIXELS["8 channels"], False),
+    ],
+)
+def test_short_code_is_that_of_whole_blocks_only(shape: Shape, has: bool) -> None:
+    """Where flash is short, runs have no chunks, and no pixels are left behind blocks."""
+    module, layers = on_buffers(shape)
+    inputs, loops = random_inputs(module, 5), lowered(layers, SHORT)
+    (wanted,) = run_function(module, None, inputs)
+    np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
+    assert ("dsp.opaque %run" in str(loops)) == has
 
 
 def test_other_machines_have_no_vectors() -> None:
