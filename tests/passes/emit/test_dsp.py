@@ -349,3 +349,27 @@ func.func @run(%x: {type_} {{sram.input, npu.name = "x", sram.offset = 0 : i64}}
     assert found is not None
     assert int(found[2] or 0) == middle
     assert f"(&{found[3]}[{32 - middle}])" in source
+
+
+@pytest.mark.parametrize(("element", "size"), [("i32", 50), ("i32", 200), ("f32", 60), ("i16", 90)])
+def test_a_pointer_to_other_numbers_points_to_the_first_one(element: str, size: int) -> None:
+    """Their vectors have bytes of their own to reach, so their pointers stay."""
+    type_ = f"memref<{size}x{element}, #npu.sram>"
+    source = emit_text(
+        f"""
+func.func @run(%x: {type_} {{sram.input, npu.name = "x", sram.offset = 0 : i64}},
+    %y: memref<1x{element}, #npu.sram> {{sram.output, npu.name = "y", sram.offset = 1024 : i64}})
+    attributes {{sram.arena = 1040 : i64}} {{
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %near = dsp.opaque %x : {type_}
+  %v = memref.load %near[%c32] : {type_}
+  memref.store %v, %y[%c0] : memref<1x{element}, #npu.sram>
+  func.return
+}}
+""",
+        "run",
+    ).source
+    found = re.search(r"= (\w+); NPU_OPAQUE\((\w+)\);", source)
+    assert found is not None
+    assert f"{found[2]}[32]" in source

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.gathers import BYTES
 from npu_plans.kernels.image_plan import MOST, ImagePlan, cut_positions
+from npu_plans.kernels.run_cost import RunCost
 
 AXES = st.builds(
     Axis,
@@ -31,6 +32,7 @@ def plan_of(rows: Axis, columns: Axis, channels: int = 3, *, mixed: bool = False
     return ImagePlan(rows, columns, channels, sizes[0] * sizes[1], 1, sizes[1], mixed)
 
 
+@settings(deadline=None)
 @given(AXES, AXES, st.integers(1, 3), st.booleans())
 def test_bytes_are_the_taps_of_a_window(
     rows: Axis, columns: Axis, channels: int, mixed: bool
@@ -116,3 +118,78 @@ def test_tables_have_a_price() -> None:
     small = plan_of(Axis(3, 3, 1, 1, 1), Axis(3, 3, 1, 1, 1))
     assert not small.pays(4, 1)
     assert small.pays(4, 100)
+
+
+def with_last(channels: int, columns: Axis, rows: Axis | None = None) -> tuple[ImagePlan, RunCost]:
+    """A plan for channels last, and what runs of bytes take."""
+    rows = rows or columns
+    plan = ImagePlan(rows, columns, channels, 1, channels, channels * columns.size)
+    return plan, RunCost(rows, columns, channels, close=True)
+
+
+@given(AXES, AXES, st.integers(1, 12), st.integers(1, 40))
+def test_filters_share_their_windows(
+    rows: Axis, columns: Axis, channels: int, filters: int
+) -> None:
+    plan, _ = with_last(channels, columns, rows)
+    assert plan.total(filters) > plan.total(filters + 1) > plan.vectors
+    more, _ = with_last(channels + 16, columns, rows)
+    assert more.total(filters) > plan.total(filters)
+    assert plan.code(filters) >= 0
+
+
+def test_padding_takes_instructions_tables_and_code() -> None:
+    """Those at a border are gathered with limits, and rows there have code of their own."""
+    inside, cut = (with_last(8, Axis(12, 3, 1, *pads))[0] for pads in ((0, 0), (1, 1)))
+    assert inside.total(32) < cut.total(32)
+    assert inside.code(32) < cut.code(32)
+    assert inside.flash < cut.flash
+
+
+def test_few_filters_are_straight_code() -> None:
+    """Four more filters are code of their own, up to sixteen. More have a loop."""
+    plan, _ = with_last(8, Axis(12, 3, 1, 1, 1))
+    sizes = [plan.code(filters) for filters in (4, 8, 12, 16)]
+    steps = {after - before for before, after in pairwise(sizes)}
+    assert len(steps) == 1
+    assert min(steps) > 0
+    assert plan.code(13) == plan.code(16)
+    assert plan.code(4) == plan.code(17) == plan.code(200) > 0
+
+
+@pytest.mark.parametrize(
+    ("channels", "size", "filters", "runs"),
+    [
+        (8, 7, 96, 1),
+        (8, 7, 16, 5),  # not worth their code and tables if the layer runs once
+        (8, 32, 32, 1),
+        (16, 32, 32, 0),  # runs of whole vectors take less, however often
+        (64, 7, 96, 0),
+    ],
+)
+def test_where_windows_beat_runs(channels: int, size: int, filters: int, runs: int) -> None:
+    """From so many runs of a layer on; 0 if never."""
+    plan, cost = with_last(channels, Axis(size, 3, 1, 1, 1))
+    found = [plan.beats_runs(cost, filters, 1, each) for each in range(40)]
+    assert found == [0 < runs <= each for each in range(40)]
+
+
+def test_few_outputs_are_not_worth_their_tables() -> None:
+    """A row of outputs saves too little; many filters of it, or many rows, do not."""
+    columns = Axis(16, 3, 1, 1, 1)
+    row, cost = with_last(8, columns, Axis(3, 3))
+    assert cost.total > row.total(8)
+    assert not row.beats_runs(cost, 8, 1, 1)
+    assert row.beats_runs(cost, 256, 1, 1)
+    map, cost = with_last(8, columns, Axis(40, 3))
+    assert map.beats_runs(cost, 32, 1, 1)
+
+
+def test_zeros_behind_weights_take_flash() -> None:
+    """Nine channels have 15 zeros for each filter, eight have eight. Few outputs pay no 15 ones."""
+    for channels, zeros in ((8, 8), (9, 15)):
+        plan, cost = with_last(channels, Axis(2, 3, 1, 1, 1))
+        assert plan.bytes - plan.taps == zeros
+        for filters, groups in ((1000, 1), (10, 1000)):
+            assert plan.beats_runs(cost, filters, groups, 1) == (zeros == 8)
+            assert plan.beats_runs(cost, filters, groups, 2)

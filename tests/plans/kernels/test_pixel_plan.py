@@ -36,21 +36,30 @@ def test_products_are_those_of_each_pixel(channels: int, gap: int, seed: int) ->
     np.testing.assert_array_equal(sums, wanted)
 
 
-@given(CHANNELS, st.integers(0, 9))
-def test_loads_read_so_far_behind_the_last_pixel_as_zeros_stand(channels: int, gap: int) -> None:
-    plan = PixelPlan(channels, channels + gap)
-    end = max(plan.loads) + BYTES
-    last = (plan.pixels - 1) * plan.pitch + channels
-    assert end == last + (0 if plan.is_paired else plan.padding)
+@pytest.mark.parametrize("gap", [0, 1, 8])
+def test_loads_read_so_far_behind_the_last_pixel_as_zeros_stand(gap: int) -> None:
+    """All bytes of all pixels are loaded, and none in front of them."""
+    for channels in range(8, 65):
+        plan = PixelPlan(channels, channels + gap)
+        found = {first + byte for first in plan.loads for byte in range(BYTES)}
+        pixels = [plan.pitch * each for each in range(plan.pixels)]
+        assert found >= {first + byte for first in pixels for byte in range(channels)}
+        behind = 0 if plan.is_paired else plan.padding
+        assert (min(found), max(found)) == (0, pixels[-1] + channels + behind - 1)
 
 
 @given(CHANNELS, st.data())
 def test_each_output_has_one_lane(channels: int, data: st.DataObject) -> None:
+    """Lanes are neighbouring pixels of a filter, or neighbouring filters of a pixel."""
     plan = PixelPlan(channels, channels)
     count = data.draw(st.integers(1, plan.filters))
-    lanes = [output for four in plan.fours(count) for output in four]
-    assert all(len(four) == FOUR for four in plan.fours(count))
-    real = [(pixel, filter) for pixel, filter in lanes if filter < count]
+    fours = plan.fours(count)
+    for four in fours:
+        pixel, filter = four[0]
+        across = plan.pixels >= FOUR
+        steps = [(lane, 0) if across else (0, lane) for lane in range(FOUR)]
+        assert four == [(pixel + right, filter + down) for right, down in steps]
+    real = [(pixel, filter) for four in fours for pixel, filter in four if filter < count]
     wanted = [(pixel, filter) for pixel in range(plan.pixels) for filter in range(count)]
     assert sorted(real) == wanted
     assert len(plan.fours(plan.filters)) == EIGHT // FOUR

@@ -196,6 +196,9 @@ KINDS = {
     "four channels on a small map": replace(
         LARGE, input=(1, 4, 14, 15), filters=32, last=True, point=3
     ),
+    "eight channels on a small map": replace(
+        LARGE, input=(1, 8, 7, 7), filters=96, last=True, point=3
+    ),
     "groups of eight channels": replace(
         LARGE, input=(1, 16, 12, 13), filters=16, groups=2, last=True
     ),
@@ -206,7 +209,7 @@ KINDS = {
 SLOW = pytest.mark.slow
 NEAR = (
     *("near", "channels last", "folded", "rows that are all cut"),
-    "four channels on a small map",
+    *("four channels on a small map", "eight channels on a small map"),
 )
 """Those whose windows lie within the reach of a vector of bytes."""
 
@@ -248,6 +251,25 @@ def test_layers_that_do_not_fit_have_filters_in_lanes(shape: Shape) -> None:
     loops = loops_of(shape)
     assert "mve.push_bytes" not in loops
     assert "mve.mla_scalar" in loops
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        replace(LARGE, input=(1, 16, 9, 10), filters=32, last=True),
+        replace(LARGE, input=(1, 8, 7, 7), filters=16, last=True),
+        replace(
+            LARGE, input=(1, 8, 16, 17), filters=32, kernel=(1, 1), pads=(0, 0, 0, 0), last=True
+        ),
+        replace(LARGE, input=(1, 8, 16, 16), filters=32, last=True, pool=PAIRS),
+    ],
+)
+def test_runs_are_loaded_where_tables_save_too_little(shape: Shape) -> None:
+    """Whole vectors of 16 channels, few outputs, single taps, and pools."""
+    loops = loops_of(shape)
+    assert "mve.push_bytes" not in loops
+    assert "mve.gather" not in loops
+    assert "mve.mla_across" in loops or "mve.mul_across" in loops
 
 
 def test_other_machines_gather_nothing() -> None:

@@ -43,6 +43,7 @@ class Shape:
     """A convolution of a map [N, C, H, W] with channels last.
 
     `joined`: its output is a part of a concatenation, with so many channels in front of it.
+    `beside`: its input is a part of it, too, so that there is a gap between pixels.
     """
 
     input: tuple[int, int, int, int]
@@ -56,6 +57,7 @@ class Shape:
     one_scale: bool = False
     residual: bool = False
     joined: int = 0
+    beside: bool = False
 
 
 def network(shape: Shape) -> ModuleOp:
@@ -63,6 +65,8 @@ def network(shape: Shape) -> ModuleOp:
     maker, element = ChainMaker(Random(1)), ui8 if shape.unsigned else i8
     images, channels, height, width = shape.input
     x = last(maker, element, (images, height, width, channels))
+    if shape.beside:
+        x = copied(maker, element, x)
     weights = (shape.filters, channels // shape.groups, shape.kernel, shape.kernel)
     scales = maker.numbers.uniform(0.0004, 0.003, 1 if shape.one_scale else shape.filters)
     flip = FLIPPED * shape.unsigned
@@ -87,11 +91,18 @@ def network(shape: Shape) -> ModuleOp:
         y = maker.add(
             maker.named(QuantizedAddOp(y, other, *ends, TensorType(element, []))), element
         )
+    parts = [x, y] if shape.beside else [y]
     if shape.joined:
-        front = last(maker, element, (images, rows, columns, shape.joined))
-        y = maker.add(maker.named(ConcatOp([front, y], 1, TensorType(element, []))), element)
-    copy = MaxPool2dOp(y, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
-    return maker.finished(maker.add(maker.named(copy), element))
+        parts.insert(0, last(maker, element, (images, rows, columns, shape.joined)))
+    if len(parts) > 1:
+        y = maker.add(maker.named(ConcatOp(parts, 1, TensorType(element, []))), element)
+    return maker.finished(copied(maker, element, y))
+
+
+def copied(maker: ChainMaker, element: IntegerType, x: SSAValue) -> SSAValue:
+    """A layer that copies a map."""
+    copy = MaxPool2dOp(x, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
+    return maker.add(maker.named(copy), element)
 
 
 def last(maker: ChainMaker, element: IntegerType, shape: tuple[int, ...]) -> SSAValue:
@@ -123,6 +134,7 @@ POINTWISE = st.builds(
     one_scale=st.booleans(),
     residual=st.booleans(),
     joined=st.sampled_from((0, 0, 3, 8)),
+    beside=st.sampled_from((False, False, True)),
 )
 
 
@@ -165,6 +177,10 @@ PIXELS = {
     "8 channels, unsigned": replace(WIDE, unsigned=True, points=(3, 5)),
     "8 channels into a concatenation": replace(WIDE, joined=5),
     "one column of a concatenation": replace(WIDE, input=(1, 8, 17, 1), joined=3),
+    "8 channels with a gap": replace(WIDE, beside=True, filters=9),
+    "24 channels with a gap": replace(
+        WIDE, input=(1, 24, 5, 6), beside=True, joined=3, unsigned=True, points=(3, -6)
+    ),
     "12 channels": replace(WIDE, input=(1, 12, 7, 11), filters=11, points=(5, 7)),
     "16 channels": replace(WIDE, input=(1, 16, 7, 11), filters=9),
     "24 channels": replace(WIDE, input=(1, 24, 7, 11), filters=13),

@@ -1,0 +1,229 @@
+"""Layers of long runs of bytes on vectors, with pointers of their own: random shapes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
+
+from helpers.kernel_chains import ChainMaker
+from helpers.kernel_roads import placed
+from helpers.vector_depthwise import check_core, check_host, check_loops
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp, RequantizeAttr, TransposeOp
+from npu_dialect.npu.epilogue import Epilogue
+from npu_dialect.npu.quantization import ui8
+from npu_passes.lowering.kernels.unit import FLIPPED
+from npu_plans.kernels.chunks import REACH
+from npu_plans.kernels.gathers import BYTES
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A convolution of a map [N, C, H, W] with channels last; `pads`: top, left, bottom, right.
+
+    `connected`: it is a fully connected layer of N rows of C numbers.
+    """
+
+    input: tuple[int, int, int, int]
+    filters: int
+    kernel: tuple[int, int] = (1, 1)
+    strides: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    groups: int = 1
+    points: tuple[int, int] = (-128, 5)
+    unsigned: bool = False
+    connected: bool = False
+
+
+def network(shape: Shape) -> ModuleOp:
+    """The layer, and nothing else."""
+    maker, element = ChainMaker(Random(1)), ui8 if shape.unsigned else i8
+    images, channels, height, width = shape.input
+    scales = maker.numbers.uniform(0.0002, 0.002, shape.filters).astype("float32").tolist()
+    flip = FLIPPED * shape.unsigned
+    sizes = (shape.filters, channels // shape.groups, *(() if shape.connected else shape.kernel))
+    weights = maker.constant(maker.numbers.integers(-128, 128, sizes), i8)
+    bias = maker.constant(maker.numbers.integers(-999, 999, shape.filters), i32)
+    points = (shape.points[0] + flip, 0)
+    epilogue, kind = Epilogue(RequantizeAttr.of(scales, shape.points[1] + flip)), TensorType
+    if shape.connected:
+        x = maker.argument(element, (images, channels))
+        layer = FullyConnectedOp(
+            x, weights, bias, kind(element, []), zero_points=points, epilogue=epilogue
+        )
+        return maker.finished(maker.add(maker.named(layer), element))
+    given_ = maker.argument(element, (images, height, width, channels))
+    x = maker.add(TransposeOp(given_, (0, 3, 1, 2), kind(element, [])), element)
+    layer = Conv2dOp(
+        x,
+        weights,
+        bias,
+        kind(element, []),
+        strides=shape.strides,
+        pads=shape.pads,
+        groups=shape.groups,
+        zero_points=points,
+        epilogue=epilogue,
+    )
+    return maker.finished(maker.add(maker.named(layer), element))
+
+
+def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
+    """The network, and its layers on buffers."""
+    module = network(shape)
+    module.verify()
+    return module, placed(module)
+
+
+def loops_of(shape: Shape) -> str:
+    """The loops of a network, which give its bits."""
+    return check_loops(*on_buffers(shape))
+
+
+def lengths(loops: str) -> list[int]:
+    """The bytes behind each pointer of its own, in order."""
+    return [int(each) for each in re.findall(r"dsp\.opaque %run\w* : memref<(\d+)xu?i8", loops)]
+
+
+def fits(shape: Shape) -> bool:
+    """Whether the windows fit into the map and its padding."""
+    top, left, bottom, right = shape.pads
+    height, width = shape.input[2:]
+    return shape.kernel[0] <= height + top + bottom and shape.kernel[1] <= width + left + right
+
+
+def in_groups(shape: Shape, groups: int) -> Shape:
+    """The same convolution of several groups."""
+    images, channels, height, width = shape.input
+    input = (images, channels * groups, height, width)
+    return replace(shape, input=input, filters=shape.filters * groups, groups=groups)
+
+
+TWO, THREE, PAD = st.integers(1, 2), st.integers(1, 3), st.integers(0, 2)
+CHANNELS = st.one_of(st.integers(8, 80), st.sampled_from((8, 16, 32, 48, 64, 80)))
+ENDS = st.sampled_from((-128, -3, 0, 4, 127))
+CONVOLUTIONS = st.builds(
+    in_groups,
+    st.builds(
+        Shape,
+        st.tuples(TWO, CHANNELS, st.integers(1, 7), st.integers(1, 9)),
+        st.integers(1, 9),
+        st.tuples(THREE, THREE),
+        st.tuples(TWO, TWO),
+        st.tuples(PAD, PAD, PAD, PAD),
+        points=st.tuples(ENDS, ENDS),
+        unsigned=st.booleans(),
+    ).filter(fits),
+    TWO,
+)
+CONNECTED = st.builds(
+    Shape,
+    st.tuples(st.integers(1, 3), st.integers(8, 600), st.just(1), st.just(1)),
+    st.integers(1, 9),
+    points=st.tuples(ENDS, ENDS),
+    unsigned=st.booleans(),
+    connected=st.just(True),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(CONVOLUTIONS)
+def test_convolutions_give_the_bits_of_the_layer(shape: Shape) -> None:
+    loops_of(shape)
+
+
+@settings(deadline=None, max_examples=20)
+@given(CONNECTED)
+def test_connected_layers_give_the_bits_of_the_layer(shape: Shape) -> None:
+    loops_of(shape)
+
+
+TWICE = Shape((1, 16, 6, 9), 6, (3, 3), pads=(1, 1, 1, 1))
+KINDS = {
+    "3x3, 16 channels": TWICE,
+    "3x3, 32 channels, unsigned": replace(TWICE, input=(1, 32, 6, 7), unsigned=True),
+    "5x5, 8 channels, steps of two": replace(
+        TWICE, input=(1, 8, 11, 13), kernel=(5, 5), strides=(2, 2), pads=(2, 2, 2, 2)
+    ),
+    "2x2, 80 channels in each of two groups": replace(
+        TWICE, input=(2, 160, 4, 5), kernel=(2, 2), groups=2, pads=(0, 1, 1, 0)
+    ),
+    "1x1, 256 channels": Shape((1, 256, 3, 5), 7),
+    "connected, 400": Shape((1, 400, 1, 1), 7, connected=True),
+    "connected, 500, three rows": Shape((3, 500, 1, 1), 5, unsigned=True, connected=True),
+}
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("3x3, 16 channels", {64, 48}),
+        ("3x3, 32 channels, unsigned", {128, 96}),
+        ("5x5, 8 channels, steps of two", {48, 32}),
+        ("2x2, 80 channels in each of two groups", {80}),
+        ("1x1, 256 channels", {240, 16}),
+        ("connected, 400", {240, 160}),
+        ("connected, 500, three rows", {240, 16}),
+    ],
+)
+def test_chunks_have_pointers_of_their_own(name: str, wanted: set[int]) -> None:
+    """Bytes of the pixels of a chunk, and of each filter's weights."""
+    found = lengths(loops_of(KINDS[name]))
+    assert set(found) == wanted
+    assert max(found) <= REACH
+
+
+def inner_loads(loops: str) -> list[str]:
+    """The loads of the first chunk that has pointers of its own, in order: of which and where."""
+    begin = loops.index("dsp.opaque %run")
+    end = loops.index("scf.yield", begin)
+    return re.findall(r"mve\.load (%run\w*)\[%c(\d+)\]", loops[begin:end])
+
+
+def test_a_vector_that_two_pixels_need_is_loaded_once() -> None:
+    """Four vectors of two kernel rows of 48 bytes, and three of each of two filters."""
+    loads = inner_loads(loops_of(KINDS["3x3, 16 channels"]))
+    places = dict[str, list[int]]()
+    for buffer, place in loads:
+        places.setdefault(buffer, []).append(int(place))
+    pixels, *filters = places.values()
+    assert pixels == [each * BYTES for each in range(4)]
+    assert filters == [[each * BYTES for each in range(3)]] * 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Shape((1, 79, 1, 1), 5, connected=True), 80),
+        (replace(TWICE, kernel=(1, 3), input=(1, 24, 3, 9), pads=(0, 0, 0, 0)), 16),
+    ],
+)
+def test_up_to_four_vectors_have_no_pointers(one: Shape, other: int) -> None:
+    """Those of a longer run do, and those that neighbours share. `other`: so many channels do."""
+    assert lengths(loops_of(one)) == []
+    images, _, height, width = one.input
+    assert lengths(loops_of(replace(one, input=(images, other, height, width))))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n == "connected, 400" else pytest.param(n, marks=SLOW) for n in KINDS],
+)
+def test_host(name: str) -> None:
+    """C with sanitizers, in a poisoned arena between fences."""
+    check_host(*on_buffers(KINDS[name]))
+
+
+@SLOW
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("name", KINDS)
+def test_helium(name: str, level: str, tmp_path: Path) -> None:
+    """The instructions on the emulated Cortex-M55."""
+    check_core(*on_buffers(KINDS[name]), level, tmp_path)
