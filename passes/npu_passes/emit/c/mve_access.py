@@ -7,8 +7,6 @@ Words with gaps between them are gathered and scattered: the distances are a vec
 
 from __future__ import annotations
 
-import re
-
 from xdsl.ir import Attribute
 
 from npu_dialect import mve
@@ -137,26 +135,24 @@ def store_saturated(op: mve.StoreOp) -> tuple[str, Helper]:
     """The function that stores halves, or those of floats, as saturated bytes, and its name."""
     name, ctype, _, vector = access_of(op)
     low, high = (0, 255) if ctype == "uint8_t" else (-128, 127)
-    lanes, half, x = "s16", "const int16_t half = x.lane[i];", ""
+    vector_name, lanes, value = "x", "s16", "x"
+    halves, half = "", "const int16_t half = x.lane[i];"
     if vector == mve.F32X4:
-        lanes, x = "s32", "npu_i16x8 h = vreinterpretq_s16_f32(x);\n"
+        vector_name, lanes, value = "v", "s32", "vreinterpretq_s32_s16(x)"
+        halves = "npu_i16x8 x = vreinterpretq_s16_f32(v);\n"
         half = (
-            "uint32_t bits;\n    memcpy(&bits, &x.lane[i], 4);\n"
+            "uint32_t bits;\n    memcpy(&bits, &v.lane[i], 4);\n"
             "    const int16_t half = (int16_t)(bits & 0xFFFF);"
         )
     saturate = UNSIGNED if ctype == "uint8_t" else SATURATE
-    value = "x"
-    if x:
-        saturate = re.sub(r"\bx\b", "h", saturate)
-        value = "vreinterpretq_s32_s16(h)"
     masked, mask = ("", "") if op.first is None else ("p_", f", {predicate(vector, op.count)}")
     at = "(int8_t *)at" if ctype == "uint8_t" else "at"
     byte = f"half < {low} ? {low} : half > {high} ? {high} : half"
     return name, Helper(
-        f"void {{}}({ctype} *at, {VECTOR_TYPES[vector].name} x)",
+        f"void {{}}({ctype} *at, {VECTOR_TYPES[vector].name} {vector_name})",
         f"{elements(op.count)} to memory, saturated.",
         each_lane(vector, f"{half}\n    at[i] = ({ctype})({byte});", op.count),
-        f"{x}{saturate}vstrbq_{masked}{lanes}({at}, {value}{mask});",
+        f"{halves}{saturate}vstrbq_{masked}{lanes}({at}, {value}{mask});",
         ARM,
         ("stdint.h", "string.h"),
     )
