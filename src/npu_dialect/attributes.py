@@ -104,6 +104,15 @@ ZERO_POINT = Key(
     readers="npu-integer-io, npu-prune-zero-blocks, npu-compress-spills",
     absent="the zero point is 0",
 )
+SELDOM = Key(
+    "npu.seldom",
+    (Place.CHOICE,),
+    UNIT,
+    "the condition hardly ever holds, whatever the data are",
+    writers="npu-lower-to-loops",
+    readers="npu-estimate-instructions, npu-overlay-maps",
+    absent="each side of a branch that depends on data counts",
+)
 WHAT = Key(
     "npu.what",
     (Place.FUNCTION,),

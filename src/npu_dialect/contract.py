@@ -84,6 +84,7 @@ STANDS_ON: Mapping[Place, Callable[[Operation], bool]] = {
     Place.BRANCH: lambda op: isinstance(op, BranchOp),
     Place.ROWS: lambda op: isinstance(op, RowsOp),
     Place.LOOP: lambda op: isinstance(op, scf.ForOp),
+    Place.CHOICE: lambda op: isinstance(op, scf.IfOp),
     Place.TRANSFER: lambda op: isinstance(op, StartOp),
     Place.MICROCODE: lambda op: op.name == PROGRAM_OP,
     Place.ALLOCATION: is_allocation,

@@ -39,6 +39,7 @@ class Place(StrEnum):
     BRANCH = "npu.branch"
     ROWS = "npu.rows"
     LOOP = "scf.for"
+    CHOICE = "scf.if"
     TRANSFER = "dma.start"
     MICROCODE = "pl330.program"
     ALLOCATION = "allocation"

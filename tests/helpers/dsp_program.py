@@ -143,6 +143,12 @@ def scaled_to_bytes(case: Case) -> Words:
     return low | high << 16
 
 
+def rescaled(case: Case) -> Words:
+    """The integers nearest to products of `a` and a scale, within a byte."""
+    scale = np.float32(FACTOR) * np.float32(2.0**-38)
+    return np.clip(nearest(case.a.astype(np.float32) * scale), -128, 127)
+
+
 def held(low: int, high: int) -> Callable[[Case], Words]:
     """`a` clamped to a range."""
     return lambda case: np.clip(case.a, low, high).astype(np.int32)
@@ -182,6 +188,7 @@ OPS: dict[str, Callable[[Case], Words]] = {
     "dsp.scale_pair %a, %b by %x, %x : i64": lambda case: scaled(case)[0],
     "dsp.scale_pair %a, %b by %x, %x {high} : i64": lambda case: scaled(case)[1],
     "dsp.scale_bytes %a, %b by %x, %x : i32": scaled_to_bytes,
+    "dsp.rescale %a by %factor exponent 38 left 0 between -128 and 127 : i32": rescaled,
     "dsp.ssat %a to 8 : i32": held(-128, 127),
     "dsp.ssat %a to 16 : i32": held(-(2**15), 2**15 - 1),
     "dsp.usat %a to 8 : i32": held(0, 255),
@@ -257,6 +264,7 @@ def program(count: int = COUNT) -> str:
       %count = arith.constant {count} : index
       %last = arith.constant {count - dsp.PAIR} : index
       %none = arith.constant 0 : i32
+      %factor = arith.constant {FACTOR} : i32
       dsp.store_word %none, %storeds[%zero] : i32, memref<{kinds[7][1]}, #npu.sram>
       {subviews}
       scf.for %i = %zero to %count step %one {{
@@ -268,3 +276,7 @@ def program(count: int = COUNT) -> str:
       }}
       func.return
     }}"""
+
+
+FACTOR = 1374389535
+"""0.005 times 2^38."""

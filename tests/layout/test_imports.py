@@ -25,6 +25,7 @@ PLAIN = (
     "npu_dialect.windows",
     "npu_dialect.machine",
     "npu_dialect.row_times",
+    "npu_dialect.fixed_point",
     "npu_dialect.interpreters.fused",
 )
 """All of `npu_dialect` that `npu_plans` may import: these files know no xDSL."""

@@ -221,3 +221,59 @@ func.func @opaque(%m: memref<96xi8>) {
   func.return
 }
 // CHECK: memref<96xi8>
+
+// -----
+
+func.func @f(%x: i32) {
+  %q = dsp.rescale %x by %x exponent 38 left 31 between 0 and 255 : i32
+  func.return
+}
+// CHECK: expected left from 0 to 30, got 31
+
+// -----
+
+func.func @f(%x: i32) {
+  %q = dsp.rescale %x by %x exponent 38 left -1 between 0 and 255 : i32
+  func.return
+}
+// CHECK: expected left from 0 to 30, got -1
+
+// -----
+
+func.func @f(%x: i32) {
+  %q = dsp.rescale %x by %x exponent 21 left 11 between 0 and 255 : i32
+  func.return
+}
+// CHECK: expected an exponent of at most 126, 1 to 20 more than 32 less left, got 21 with left 11
+
+// -----
+
+func.func @f(%x: i32) {
+  %q = dsp.rescale %x by %x exponent 42 left 11 between 0 and 255 : i32
+  func.return
+}
+// CHECK: expected an exponent of at most 126, 1 to 20 more than 32 less left, got 42 with left 11
+
+// -----
+
+func.func @f(%x: i32) {
+  %q = dsp.rescale %x by %x exponent 38 left 11 between 3 and 2 : i32
+  func.return
+}
+// CHECK: expected bounds in order, from -32768 to 32768, got 3 and 2
+
+// -----
+
+func.func @f(%x: i32) {
+  %q = dsp.rescale %x by %x exponent 38 left 11 between -32769 and 0 : i32
+  func.return
+}
+// CHECK: expected bounds in order, from -32768 to 32768, got -32769 and 0
+
+// -----
+
+func.func @f(%x: i32) {
+  dsp.keep_order of %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x
+  func.return
+}
+// CHECK: expected at most 16 sums, got 17

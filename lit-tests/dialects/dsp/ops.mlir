@@ -38,6 +38,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: %t = dsp.smla %a, %b, %s halves tb : i32
   // GENERIC: %t = "dsp.smla"(%a, %b, %s) <{halves = #dsp<halves tb>}> : (i32, i32, i32) -> i32
   %t = dsp.smla %a, %b, %s halves tb : i32
+  // CHECK-NEXT: dsp.keep_order of %r, %s
+  // GENERIC: "dsp.keep_order"(%r, %s) : (i32, i32) -> ()
+  dsp.keep_order of %r, %s
   // CHECK-NEXT: dsp.keep_order
   // GENERIC: "dsp.keep_order"() : () -> ()
   dsp.keep_order
@@ -54,6 +57,9 @@ func.func @words(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], of
   // CHECK-NEXT: %bytes = dsp.scale_bytes %p, %q by %f, %f : i32
   // GENERIC: %bytes = "dsp.scale_bytes"(%p, %q, %f, %f) : (i32, i32, f32, f32) -> i32
   %bytes = dsp.scale_bytes %p, %q by %f, %f : i32
+  // CHECK-NEXT: %rescaled = dsp.rescale %p by %q exponent 38 left 11 between -128 and 127 : i32
+  // GENERIC: %rescaled = "dsp.rescale"(%p, %q) <{exponent = 38 : i64, left = 11 : i64, low = -128 : i64, high = 127 : i64}> : (i32, i32) -> i32
+  %rescaled = dsp.rescale %p by %q exponent 38 left 11 between -128 and 127 : i32
   // CHECK-NEXT: %narrow = dsp.ssat %q to 16 : i32
   %narrow = dsp.ssat %q to 16 : i32
   // CHECK-NEXT: %byte = dsp.usat %narrow to 8 : i32

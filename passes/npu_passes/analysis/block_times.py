@@ -20,6 +20,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
+from npu_dialect.attributes import SELDOM
 from npu_passes.analysis.index_values import result_of
 from npu_passes.support.refuse import refuse
 
@@ -55,7 +56,7 @@ class Counter:
             if isinstance(op, scf.ForOp):
                 self.run_loop(op, times, values)
             elif isinstance(op, scf.IfOp):
-                taken = values.get(op.cond)
+                taken = 0 if SELDOM.is_on(op) else values.get(op.cond)
                 for region, answer in ((op.true_region, 1), (op.false_region, 0)):
                     share = 0.5 if taken is None else float(bool(taken) == bool(answer))
                     for inner in region.blocks if share else ():

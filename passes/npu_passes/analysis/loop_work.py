@@ -23,6 +23,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from npu_dialect.attributes import SELDOM
 from npu_dialect.walking import walk
 from npu_passes.analysis.index_values import result_of
 from npu_passes.analysis.inlined_rows import with_inlined_rows
@@ -172,7 +173,7 @@ class Counter:
 
     def of_branch(self, branch: scf.IfOp, values: dict[SSAValue, int]) -> float:
         """The work of the side that is taken, or of the longer one."""
-        condition = values.get(branch.cond)
+        condition = 0 if SELDOM.is_on(branch) else values.get(branch.cond)
         sides = [
             sum(self.of_block(block, dict(values)) for block in region.blocks)
             for region, taken in ((branch.true_region, 1), (branch.false_region, 0))

@@ -18,16 +18,18 @@ from xdsl.ir import Attribute, SSAValue
 
 from npu_dialect.npu.quantization import EXACT, Multiplier, add_multipliers, limits_of
 from npu_passes.support import integers
+from npu_passes.support.fixed_point import unless_near_half
 from npu_passes.support.integers import LARGE, rounded, shifted
 from npu_passes.support.loop_builder import LoopBuilder
 from npu_plans.kernels.byte_sums import FusedSum, Summand, fused_sum, in_range
+from npu_plans.kernels.fixed_point import FixedSum, fixed_sum
 
 
 class Addition:
     """Builds the sum of two quantised integers.
 
     `scales` and `zero_points` hold those of lhs, rhs and sum, in this order. `bounds` are the
-    smallest and largest result.
+    smallest and largest result, `elements` the types of both summands.
     """
 
     def __init__(
@@ -37,25 +39,56 @@ class Addition:
         zero_points: Sequence[int],
         mode: str,
         bounds: tuple[int, int],
+        elements: Sequence[Attribute],
     ) -> None:
         self.b, self.scales, self.points = b, scales, zero_points
-        self.mode, self.bounds = mode, bounds
+        self.mode, self.bounds, self.elements = mode, bounds, elements
+        self.whole = None if b.has_floats else self.in_fixed_point(elements)
 
     def __call__(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """The sum of two i32, an i32 between the bounds."""
-        if self.mode == "qlinear":
-            return self.by_ratios(lhs, rhs)
         if self.mode == "fixed":
             return self.by_shift(lhs, rhs)
         if self.mode in EXACT:
             return self.by_multipliers(lhs, rhs)
+        if self.whole is not None:
+            return self.by_products(lhs, rhs, self.whole)
+        return self.by_floats(lhs, rhs)
+
+    def by_floats(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Modes float and qlinear, as they are defined."""
+        if self.mode == "qlinear":
+            return self.by_ratios(lhs, rhs)
         return self.of_floats(*map(self.number, (lhs, rhs), self.points))
 
-    def fused(self, elements: Sequence[Attribute]) -> FusedSum | None:
-        """Fused multiply-adds that give the same integers for two bytes; None if none are known.
+    def by_products(self, lhs: SSAValue, rhs: SSAValue, whole: FixedSum) -> SSAValue:
+        """The same by two products in fixed point; by floats where these are near a half."""
+        b, fixed = self.b, self.b.integer(whole.start)
+        for value, factor in zip((lhs, rhs), whole.factors, strict=True):
+            product = integers.fits(b, arith.MuliOp, value, b.integer(factor))
+            fixed = integers.fits(b, arith.AddiOp, fixed, product)
+        return unless_near_half(
+            b, fixed, whole.shift, whole.near, self.bounds, lambda: self.by_floats(lhs, rhs)
+        )
 
-        `elements`: the types of the two bytes.
-        """
+    def in_fixed_point(self, elements: Sequence[Attribute]) -> FixedSum | None:
+        """The fixed-point numbers of a core without an FPU; None if floats are computed."""
+        if self.mode not in ("float", "qlinear"):
+            return None
+        scales, points = self.scales[:2], self.points[:2]
+        divisor, offset = self.scales[2], float(self.points[2])
+        if self.mode == "qlinear":
+            *ratios, start = map(float, self.ratios)
+            scales, points, divisor, offset = ratios, (0, 0), 1.0, start
+        summands = [
+            Summand(scale, point, *limits_of(element))
+            for scale, point, element in zip(scales, points, elements, strict=True)
+        ]
+        return fixed_sum(summands, divisor, offset)
+
+    @property
+    def fused(self) -> FusedSum | None:
+        """Fused multiply-adds that give the same integers for two bytes; None if none are known."""
         if self.mode == "qlinear":
             *factors, start = self.ratios
             return in_range(FusedSum(tuple(map(float, factors)), float(start), 0))
@@ -63,7 +96,7 @@ class Addition:
             return None
         summands = tuple(
             Summand(scale, point, *limits_of(element))
-            for scale, point, element in zip(self.scales, self.points, elements, strict=False)
+            for scale, point, element in zip(self.scales, self.points, self.elements, strict=False)
         )
         return fused_sum(summands, self.scales[2], self.points[2], self.bounds)
 

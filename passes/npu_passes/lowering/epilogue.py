@@ -64,7 +64,8 @@ class Sum:
         if clause.is_quantised:
             scales, points = float_values(clause.scales), int_values(clause.zero_points)
             bounds = bounds_of(element_of(out), activation)
-            quantised = Addition(b, scales, points, clause.mode.data, bounds)
+            elements = clause.ordered(element_of(residual), element_of(out))
+            quantised = Addition(b, scales, points, clause.mode.data, bounds, elements)
             activation = beyond_bounds(activation)
         step = element_step(b, op, activation)
         return Sum(b, residual, clause, step, quantised, activation)
@@ -72,7 +73,8 @@ class Sum:
     @property
     def in_floats(self) -> bool:
         """Whether quantised integers are added in mode float, as float32 numbers."""
-        return self.quantised is not None and self.quantised.mode == "float"
+        what = self.quantised
+        return what is not None and what.mode == "float" and what.whole is None
 
     def __call__(self, residual: SSAValue, own: SSAValue, channel: Index) -> SSAValue:
         """The activated sum of two float32 or of two quantised integers, which are i32."""
@@ -102,7 +104,10 @@ class Epilogue:
     The activation of a requantised sum narrows the bounds of its result.
     """
 
-    def __init__(self, b: LoopBuilder, op: SumsOp, out: SSAValue) -> None:
+    def __init__(
+        self, b: LoopBuilder, op: SumsOp, out: SSAValue, largest: Sequence[int] | None = None
+    ) -> None:
+        """`largest`: bounds of the magnitudes of each filter's sums, if they are known."""
         self.b, self.activation = b, op.activation
         self.sum = Sum.of(b, op, out) if isinstance(op, Conv2dOp) else None
         self.sums: Attribute = f32 if op.zero_points is None else op.sums_element
@@ -113,7 +118,9 @@ class Epilogue:
         if what is not None:
             scales, mode = float_values(what.scales), what.mode.data
             bounds, sums = self.bounds, self.sums
-            self.scaling = Scaling(b, op, scales, what.offset, mode, bounds, sums=sums)
+            self.scaling = Scaling(
+                b, op, scales, what.offset, mode, bounds, sums=sums, largest=largest
+            )
 
     @property
     def table(self) -> PointwiseAttr | None:

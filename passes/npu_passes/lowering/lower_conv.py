@@ -25,6 +25,7 @@ from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.float_starts import FloatStarts
 from npu_passes.lowering.float_weights import FloatWeights
 from npu_passes.lowering.gathered import Gather
+from npu_passes.lowering.kernels.constants import largest_sums_of
 from npu_passes.lowering.pool_window import PoolWindow
 from npu_passes.lowering.scattered import Scatter
 from npu_passes.lowering.strips import StripSums, strips_of
@@ -357,7 +358,7 @@ def lower_conv2d(b: LoopBuilder, op: Conv2dOp, out: SSAValue, options: LoopOptio
     weights = FloatWeights.of(b, op, plan.block.filters, options)
     registers = options.registers if options.loads_floats and op.zero_points is None else 0
     sums = ConvSums(b, op, plan, Operands(b, op), weights, registers)
-    epilogue = Epilogue(b, op, out)
+    epilogue = Epilogue(b, op, out, None if b.has_floats else largest_sums_of(op, options))
     window = PoolWindow(b, op, plan, epilogue)
     has_edges, strips = options.flash == "fast", strips_of(op, plan, options)
     held = FloatStarts.of(b, op, plan, options)

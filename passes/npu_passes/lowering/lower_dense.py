@@ -12,6 +12,7 @@ from npu_dialect.npu import FullyConnectedOp
 from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.lowering.float_weights import FloatWeights, load_row
+from npu_passes.lowering.kernels.constants import largest_sums_of
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.integers import store
 from npu_passes.support.loop_builder import Index, LoopBuilder
@@ -83,7 +84,7 @@ def lower_fully_connected(
     features = shape_of(op.weight)[0]
     floats = op.zero_points is None and options.registers > 0
     block = divisor(features, max(1, min(MOST_OUTPUTS[floats], options.registers // 5)))
-    epilogue = Epilogue(b, op, out)
+    epilogue = Epilogue(b, op, out, None if b.has_floats else largest_sums_of(op, options))
     width = max(1, min(STRAIGHT[floats] // block, options.unroll // block, depth))
     weights = FloatWeights.of(b, op, block, options)
     if weights is not None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
 from npu_dialect.npu import MatmulOp
+from npu_dialect.npu.attributes import int_values
 from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.epilogue import Epilogue, Operands
 from npu_passes.support.common import LoopOptions, for_each
-from npu_passes.support.integers import store
+from npu_passes.support.fixed_point import farthest
+from npu_passes.support.integers import element_of, store
 from npu_passes.support.loop_builder import Index, LoopBuilder
 
 STRAIGHT = 32
@@ -24,7 +27,8 @@ def lower_matmul(b: LoopBuilder, op: MatmulOp, out: SSAValue, options: LoopOptio
     *batch, height, width = shape_of(out)
     rows = min(2 if budget > 2 else 1, height)
     columns = min(4, max(1, budget // rows), width)
-    product = MatmulLowering(b, op, out, options.unroll, Operands(b, op), Epilogue(b, op, out))
+    epilogue = Epilogue(b, op, out, None if b.has_floats else largest_products(op))
+    product = MatmulLowering(b, op, out, options.unroll, Operands(b, op), epilogue)
 
     def one(at: tuple[Index, ...]) -> None:
         blocks(b, height, rows, "m", lambda m, tall: row(at, m, tall))
@@ -33,6 +37,15 @@ def lower_matmul(b: LoopBuilder, op: MatmulOp, out: SSAValue, options: LoopOptio
         blocks(b, width, columns, "n", lambda n, wide: product.block(at, (m, n), (tall, wide)))
 
     for_each(b, batch, one)
+
+
+def largest_products(op: MatmulOp) -> list[int] | None:
+    """For each scale a bound of the magnitudes of sums; None if the maps are not quantised."""
+    if op.zero_points is None or op.requantize is None:
+        return None
+    both = zip((op.lhs, op.rhs), int_values(op.zero_points), strict=True)
+    far = [farthest(element_of(each), point) for each, point in both]
+    return [op.depth * prod(far)] * len(op.requantize.scales)
 
 
 def blocks(

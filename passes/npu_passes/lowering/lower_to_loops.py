@@ -85,7 +85,6 @@ from npu_passes.lowering.lower_quantized import (
     lower_dequantize,
     lower_quantize,
     lower_quantized_add,
-    lower_quantized_avg_pool,
     lower_requantize,
 )
 from npu_passes.lowering.lower_recurrent import lower_recurrent
@@ -103,6 +102,7 @@ from npu_passes.lowering.lower_simple import (
 )
 from npu_passes.lowering.lower_transpose import lower_transpose
 from npu_passes.lowering.lower_zero_blocks import lower_prune_zero_blocks
+from npu_passes.lowering.quantized_average import lower_quantized_avg_pool
 from npu_passes.lowering.quantized_pairs import lower_quantized_binary
 from npu_passes.lowering.turned import can_turn, turn
 from npu_passes.lowering.unused import drop_unused
@@ -278,7 +278,7 @@ def lower_layer(layer: LayerOp, options: LoopOptions) -> None:
     assert out is not None
     if not is_empty(layer):
         before = layer.prev_op
-        builder = LoopBuilder(layer, rounds=options.rounds)
+        builder = LoopBuilder(layer, rounds=options.rounds, has_floats=options.has_floats)
         builder.taken = options.taken
         LOWERINGS[type(layer)](builder, layer, out, options)
         if BACKWARDS.is_on(layer):

@@ -14,6 +14,7 @@ in front of the loops that use it:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from xdsl.dialects import arith
@@ -27,9 +28,12 @@ from npu_dialect.npu.quantization import add_multipliers
 from npu_passes.lowering.lower_simple import elementwise
 from npu_passes.support import integers
 from npu_passes.support.common import LoopOptions
+from npu_passes.support.fixed_point import farthest, fixed_point, unless_near_half
 from npu_passes.support.integers import Scaling, bounds_of, element_of, rounded, shifted
 from npu_passes.support.loop_builder import NSW, LoopBuilder
 from npu_passes.support.pairs import paired
+from npu_plans.kernels.fixed_point import FixedProduct, fixed_product
+from npu_plans.kernels.rescaling import in_range
 
 
 class Pair:
@@ -42,11 +46,23 @@ class Pair:
         self.sums = self.mode == Mode.FIXED and self.kind != BinaryKind.MUL
         if self.sums:
             *self.factors, self.shift = add_multipliers(*self.scales)
+        self.whole = None if b.has_floats else self.in_fixed_point()
+
+    def in_fixed_point(self) -> FixedProduct | None:
+        """The fixed-point numbers of a product, without an FPU; None if floats are computed."""
+        if self.kind != BinaryKind.MUL or self.mode == Mode.FIXED:
+            return None
+        elements = [element_of(each) for each in (self.op.lhs, self.op.rhs)]
+        far = [farthest(*each) for each in zip(elements, self.points, strict=False)]
+        sa, sb, s = self.scales
+        if not in_range(*self.scales):
+            return None
+        return fixed_product([sa * sb / s], [prod(far)], 0, self.points[2], self.bounds)
 
     def prepare(self, place: int, value: SSAValue) -> SSAValue:
         """What depends on one operand only: a real number, a difference or a 64-bit product."""
         b = self.b
-        if self.mode == Mode.FLOAT:
+        if self.mode == Mode.FLOAT and self.whole is None:
             return integers.real(b, value, self.points[place], b.real(self.scales[place]))
         number = integers.without(b, value, self.points[place])
         if not self.sums:
@@ -57,6 +73,8 @@ class Pair:
     def __call__(self, values: Sequence[SSAValue]) -> SSAValue:
         """The result of two prepared operands, an i32 between the bounds."""
         lhs, rhs = values
+        if self.whole is not None:
+            return self.of_differences(lhs, rhs, self.whole)
         if self.mode == Mode.FLOAT:
             return self.of_reals(lhs, rhs)
         if self.sums:
@@ -67,6 +85,25 @@ class Pair:
         if self.mode == Mode.FIXED:
             scaling = Scaling(b, self.op, [sa * sb / s], self.points[2], "fixed", self.bounds)
             return scaling(product, 0)
+        return self.of_ratio(product)
+
+    def of_differences(self, lhs: SSAValue, rhs: SSAValue, whole: FixedProduct) -> SSAValue:
+        """Modes float and qlinear in fixed point; by floats where that is near a half."""
+        b = self.b
+        product = integers.fits(b, arith.MuliOp, lhs, rhs)
+        fixed = fixed_point(b, product, b.integer(whole.factors[0]), whole)
+
+        def floats() -> SSAValue:
+            if self.mode == Mode.QLINEAR:
+                return self.of_ratio(product)
+            reals = zip((lhs, rhs), self.scales, strict=False)
+            return self.of_reals(*(integers.real(b, each, 0, b.real(s)) for each, s in reals))
+
+        return unless_near_half(b, fixed, whole.shift, whole.near, self.bounds, floats)
+
+    def of_ratio(self, product: SSAValue) -> SSAValue:
+        """Mode qlinear; the product is an i32."""
+        b, (sa, sb, s) = self.b, self.scales
         ratio = np.float32(sa) * np.float32(sb) / np.float32(s)
         number = b.insert(arith.SIToFPOp(product, f32)).result
         total = b.addf(b.mulf(number, b.real(float(ratio))), b.real(float(self.points[2])))

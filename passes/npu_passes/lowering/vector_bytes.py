@@ -22,10 +22,12 @@ from xdsl.ir import SSAValue
 from npu_dialect import mve
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import shape_of
+from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.byte_stores import ByteStores, Ends
 from npu_passes.lowering.kernels.vector_sums import FusedSums
-from npu_passes.support.common import vectors
+from npu_passes.support.common import LoopOptions, vectors
+from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_plans.kernels.byte_sums import FusedSum
 
@@ -33,6 +35,11 @@ FOUR, EIGHT = 4, 8
 """Elements of a vector of words, and elements that are stored together."""
 BY_TURNS = [lane // 2 + FOUR * (lane % 2) for lane in range(EIGHT)]
 """The elements in the lanes of two vectors that were narrowed by turns."""
+
+
+def on_vectors(options: LoopOptions, *maps: SSAValue) -> bool:
+    """Whether the machine computes with vectors, and all maps of a layer are bytes."""
+    return "mve" in options.features and all(element_of(map) in BYTE_TYPES for map in maps)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,11 @@ class LoopOptions:
         return "dsp" in self.features and self.registers > 0
 
     @property
+    def has_floats(self) -> bool:
+        """Whether the core computes with floats; else each operation is a function of a library."""
+        return self.registers > 0
+
+    @property
     def loads_floats(self) -> bool:
         """Whether the core loads several registers for floats in one instruction."""
         return loads_floats(self.features, self.registers)

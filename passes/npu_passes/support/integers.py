@@ -54,6 +54,7 @@ from npu_dialect.npu.quantization import (
 from npu_passes.support.loop_builder import NSW, Index, LoopBuilder, memref_type
 from npu_passes.support.symbols import GlobalNames, function_around, identifier
 from npu_plans.kernels.near_halves import ROUNDER
+from npu_plans.kernels.rescaling import Rescaling, rescaling
 
 # -- memory ----------------------------------------------------------------------------------------
 
@@ -144,7 +145,8 @@ class Scaling:
 
     `scales` holds one scale for all channels, or one for each channel. Scales by channel are stored
     as tables in flash. `bounds` are the smallest and largest result, zero point included. `sums` is
-    the type of the integers, i32 or i64.
+    the type of the integers, i32 or i64. `largest`, if known, are the greatest magnitudes of the
+    integers of each channel: with them, a core without an FPU computes mode float in integers.
     """
 
     def __init__(
@@ -157,6 +159,7 @@ class Scaling:
         bounds: tuple[int, int],
         divisor: float | None = None,
         sums: Attribute = i32,
+        largest: Sequence[int] | None = None,
     ) -> None:
         self.b, self.zero_point, self.bounds = b, zero_point, bounds
         bits = WIDE_BITS if sums == i64 else 31
@@ -164,6 +167,7 @@ class Scaling:
         self.sums = sums
         self.multipliers = [Multiplier.of(scale / (divisor or 1.0), bits) for scale in scales]
         self.scales = scales
+        self.whole = self.in_integers(largest)
         self.held: dict[Index, SSAValue] = {}
         self.tables: tuple[SSAValue, ...]
         many = len(scales) > 1
@@ -174,14 +178,44 @@ class Scaling:
                 constant_table(b, op, "multipliers", values),
                 constant_table(b, op, "shifts", shifts),
             )
+        elif many and self.whole is not None:
+            factors = np.array(self.whole.factors, np.int32)
+            self.tables = (constant_table(b, op, "factors", factors),)
         elif many:
             self.tables = (constant_table(b, op, "scales", np.array(scales, np.float32)),)
         else:
             self.tables = ()
 
+    def in_integers(self, largest: Sequence[int] | None) -> Rescaling | None:
+        """How a core without an FPU computes mode float in integers; None if it does not."""
+        plain = not self.fixed and self.divisor is None and self.sums != i64
+        if not plain or self.b.has_floats or largest is None:
+            return None
+        most = largest if len(self.scales) > 1 else [max(largest, default=0)]
+        return rescaling(self.scales, most, self.ends)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The smallest and the largest result without the zero point."""
+        return self.bounds[0] - self.zero_point, self.bounds[1] - self.zero_point
+
     def __call__(self, value: SSAValue, channel: Index) -> SSAValue:
         """Requantise an i32 or i64 without zero point; the result is an i32 between the bounds."""
+        if self.whole is not None:
+            return moved(self.b, self.rescaled(value, channel, self.whole), self.zero_point)
         return self.by_shift(value, channel) if self.fixed else self.by_float(value, channel)
+
+    def rescaled(self, value: SSAValue, channel: Index, whole: Rescaling) -> SSAValue:
+        """The result without the zero point, by `dsp.rescale`."""
+        b = self.b
+        if channel in self.held:
+            factor = self.held[channel]
+        elif self.tables:
+            factor = b.load(self.tables[0], [channel], "factor")
+        else:
+            factor = b.integer(whole.factors[0])
+        exponent, left = whole.numbers.exponent, whole.numbers.left
+        return b.insert(dsp.RescaleOp(value, factor, exponent, left, self.ends)).result
 
     def by_float(self, value: SSAValue, channel: Index) -> SSAValue:
         """Mode float: one float32 product, a division if there is a divisor, one rounding."""
@@ -190,6 +224,9 @@ class Scaling:
 
     def number(self, value: SSAValue, channel: Index) -> SSAValue:
         """The result of `by_float` minus the zero point, as a float32."""
+        if self.whole is not None:
+            number = self.rescaled(value, channel, self.whole)
+            return self.b.insert(arith.SIToFPOp(number, f32)).result
         return nearest(self.b, self.product(value, channel), self.zero_point, self.bounds)
 
     @property

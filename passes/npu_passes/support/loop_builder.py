@@ -55,9 +55,12 @@ class LoopBuilder(OpBuilder):
     taken: TakenNames | None = None
     """The names of symbols, if the pass has read them."""
 
-    def __init__(self, before: Operation, *, rounds: bool = False) -> None:
-        """Build in front of `before`; `rounds`: the core rounds a float32 in one instruction."""
-        self.rounds = rounds
+    def __init__(self, before: Operation, *, rounds: bool = False, has_floats: bool = True) -> None:
+        """Build in front of `before`.
+
+        `rounds`: the core rounds a float32 in one instruction. `has_floats`: it has an FPU.
+        """
+        self.rounds, self.has_floats = rounds, has_floats
         block = before.parent_block()
         assert block is not None
         self.block = block

@@ -21,6 +21,15 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from npu_dialect.fixed_point import (
+    LEAST_SHIFT,
+    MOST_EXPONENT,
+    MOST_RESULT,
+    MOST_SHIFT,
+    WORD_BITS,
+    near_half,
+)
+
 
 class Halves(StrEnum):
     """The half that an op reads of its first and of its second word: b is bottom, t is top."""
@@ -297,6 +306,94 @@ class ScaleBytesOp(WordOp):
 
     def __init__(self, a: SSAValue, b: SSAValue, x: SSAValue, y: SSAValue) -> None:
         super().__init__(operands=[a, b, x, y], result_types=[i32])
+
+
+@irdl_op_definition
+class RescaleOp(WordOp):
+    """A sum times its scale, rounded and held between two bounds: float32, computed in integers.
+
+    The result is the integer next to float32(x) * (float32(factor) * 2^-exponent), ties to even, or
+    the bound that is nearest to it. A core without an FPU computes a fixed-point number:
+
+        high_word(x * 2^left * factor) >> shift        shift = exponent + left - 32
+
+    Its fraction has `shift` bits. Where it is so near to a half that float32 may fall to the other
+    side, once in some thousand times, floats are computed by functions. `x * 2^left` must fit into
+    a word. The factor is positive.
+
+    ```mlir
+    %q = dsp.rescale %sum by %factor exponent 38 left 11 between 0 and 255 : i32
+    ```
+    """
+
+    name = "dsp.rescale"
+
+    x = operand_def(i32)
+    factor = operand_def(i32)
+    exponent = prop_def(IntegerAttr.constr(i64))
+    left = prop_def(IntegerAttr.constr(i64))
+    low = prop_def(IntegerAttr.constr(i64))
+    high = prop_def(IntegerAttr.constr(i64))
+
+    assembly_format = (
+        "$x `by` $factor `exponent` $exponent `left` $left `between` $low `and` $high attr-dict"
+        " `:` type($result)"
+    )
+
+    def __init__(
+        self, x: SSAValue, factor: SSAValue, exponent: int, left: int, bounds: tuple[int, int]
+    ) -> None:
+        names = ("exponent", "left", "low", "high")
+        super().__init__(
+            operands=[x, factor],
+            result_types=[i32],
+            properties={
+                name: IntegerAttr(number, i64)
+                for name, number in zip(names, (exponent, left, *bounds), strict=True)
+            },
+        )
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest result."""
+        return self.low.value.data, self.high.value.data
+
+    @property
+    def unit(self) -> float:
+        """What a factor of 1 is: a power of two, which float32 has."""
+        return 2.0**-self.exponent.value.data
+
+    @property
+    def shift(self) -> int:
+        """The bits of the fraction."""
+        return self.exponent.value.data + self.left.value.data - WORD_BITS
+
+    @property
+    def near(self) -> int:
+        """How near to a half the fraction, in its last bits, may be off by rounding."""
+        return near_half(max(map(abs, self.bounds)) + 1, self.shift)
+
+    @property
+    def limit(self) -> int:
+        """Fractions, as the upper bits of a word, that are near a half: those up to this word."""
+        return min(2 * self.near << (WORD_BITS - self.shift), 2**WORD_BITS - 1)
+
+    def verify_(self) -> None:
+        """All numbers are in their ranges."""
+        exponent, left = self.exponent.value.data, self.left.value.data
+        if not 0 <= left < WORD_BITS - 1:
+            raise VerifyException(f"expected left from 0 to {WORD_BITS - 2}, got {left}")
+        if not (exponent <= MOST_EXPONENT and LEAST_SHIFT <= self.shift <= MOST_SHIFT):
+            raise VerifyException(
+                f"expected an exponent of at most {MOST_EXPONENT}, {LEAST_SHIFT} to {MOST_SHIFT} "
+                f"more than 32 less left, got {exponent} with left {left}"
+            )
+        low, high = self.bounds
+        if not -MOST_RESULT <= low <= high <= MOST_RESULT:
+            raise VerifyException(
+                f"expected bounds in order, from -{MOST_RESULT} to {MOST_RESULT}, "
+                f"got {low} and {high}"
+            )
 
 
 class SaturateOp(WordOp, abc.ABC):

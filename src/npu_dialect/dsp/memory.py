@@ -45,6 +45,9 @@ MOST_COPIED = 16
 expects back."""
 
 
+MOST_KEPT = 16
+"""The most sums that a barrier keeps in registers."""
+
 FLOAT_REGISTERS = 32
 """The registers for floats: s0 to s31."""
 
@@ -366,17 +369,28 @@ class KeepOrderOp(IRDLOperation):
     The op declares no effects, so its effects are unknown to xDSL: passes neither move ops across
     it nor remove it.
 
+    With `sums`, these are computed before, too. A C compiler may put off additions, and hold
+    products in registers meanwhile. At most as many as a core has registers for.
+
     ```mlir
     dsp.keep_order
+    dsp.keep_order of %sum0, %sum1
     ```
     """
 
     name = "dsp.keep_order"
 
-    assembly_format = "attr-dict"
+    sums = var_operand_def(i32)
 
-    def __init__(self) -> None:
-        super().__init__()
+    assembly_format = "(`of` $sums^)? attr-dict"
+
+    def __init__(self, sums: Sequence[SSAValue] = ()) -> None:
+        super().__init__(operands=[sums])
+
+    def verify_(self) -> None:
+        """There are not too many sums."""
+        if len(self.sums) > MOST_KEPT:
+            raise VerifyException(f"expected at most {MOST_KEPT} sums, got {len(self.sums)}")
 
 
 @irdl_op_definition

@@ -49,6 +49,17 @@ def scaled_bytes(a: int, b: int, x: np.float32, y: np.float32) -> int:
     return min(max(high, 0), 255) << 16 | min(max(low, 0), 255)
 
 
+def rescaled(op: dsp.RescaleOp) -> Callable[[int, int], int]:
+    """The function that multiplies a sum with its scale, rounds and holds it, as an op says."""
+    low, high = op.bounds
+    unit = np.float32(op.unit)
+
+    def found(x: int, factor: int) -> int:
+        return min(max(rounded(np.float32(x) * (np.float32(factor) * unit)), low), high)
+
+    return found
+
+
 def load_word(buffer: Array, index: int) -> int:
     """Four bytes of a vector as a word, the lowest byte first, from an element on.
 
@@ -200,6 +211,11 @@ class DspFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """Two integers times their scales, as bytes."""
         return (scaled_bytes(*args),)
+
+    @impl(dsp.RescaleOp)
+    def run_rescale(self, _: Interpreter, op: dsp.RescaleOp, args: PythonValues) -> PythonValues:
+        """A sum times its scale."""
+        return (rescaled(op)(*args),)
 
     @impl(dsp.KeepOrderOp)
     def run_keep_order(

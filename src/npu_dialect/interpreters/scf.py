@@ -32,6 +32,7 @@ from npu_dialect.interpreters.dsp import (
     load_floats,
     load_pair,
     load_word,
+    rescaled,
     rounded,
     scaled_bytes,
     scaled_pair,
@@ -224,6 +225,8 @@ def function_for(op: Operation) -> Callable[..., Any] | None:
             return load_floats(op)
         case dsp.StoreFloatsOp():
             return store_floats(op)
+        case dsp.RescaleOp():
+            return rescaled(op)
         case _:
             return FUNCTIONS.get(type(op)) or vector_meaning(op) or meaning_of(op)
 

@@ -68,6 +68,11 @@ def test_of_a_branch_the_side_that_is_taken_counts() -> None:
     assert unknown == STEP + 1
 
 
+def test_of_a_branch_that_is_hardly_ever_taken_the_other_side_counts() -> None:
+    branch = f"scf.if %near {{ {loop(READ)} }} else {{ {READ} }} {{npu.seldom}}"
+    assert work(branch, "%a: memref<64xi32>, %near: i1") == STEP + 1
+
+
 def test_calls_count_what_the_function_does() -> None:
     callee = f"func.func private @g(%a: memref<64xi32>) {{ %c0 = arith.constant 0 : index {READ}"
     called = loop("func.call @g(%a) : (memref<64xi32>) -> ()")

@@ -128,6 +128,18 @@ def test_each_side_of_an_unknown_branch_counts_half() -> None:
     assert branch.sides[0].times == 0.5
 
 
+def test_a_branch_that_is_hardly_ever_taken_counts_on_its_other_side() -> None:
+    function = read("""
+    %near = arith.cmpi ult, %n, %c3 : index
+    scf.if %near {
+      memref.store %zero, %x[%c0, %c0] : memref<8x16xf32, #npu.sram>
+    } else {
+      memref.store %zero, %x[%c1, %c0] : memref<8x16xf32, #npu.sram>
+    } {npu.seldom}""")
+    (branch,) = (step for step in function.body.steps if isinstance(step, Branch))
+    assert [side.times for side in branch.sides] == [0, 1]
+
+
 def test_unknown_bounds_are_refused() -> None:
     with pytest.raises(PassFailedException, match="expected a loop whose bounds follow"):
         block_times(parsed("scf.for %i = %c0 to %n step %c1 {\n}"))

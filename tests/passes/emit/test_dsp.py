@@ -13,11 +13,13 @@ import pytest
 from helpers.c_harness import write_files
 from helpers.dsp_program import OPS, Case, expected, program
 from helpers.emulated import require
-from helpers.parsing import emit_text, parse
+from helpers.kernel_roads import BYTES, lowered
+from helpers.parsing import emit, emit_text, parse
 from helpers.plain_c import computes
 from npu_dialect.dsp import DSP, FLOAT_REGISTERS, MOST_COPIED, MOST_FLOATS, PAIR
 from npu_dialect.interpreters import run_function
 from npu_passes.emit.c.dsp_helpers import HELPERS
+from npu_passes.emit.c.rescaled import RESCALE_NAMES
 from npu_tools.verifying.emulators import run_on
 from npu_tools.verifying.emulators.build import compiler_of
 
@@ -284,7 +286,7 @@ def test_the_program_has_every_op() -> None:
     named |= {"dsp.load_floats", "dsp.store_floats", "dsp.opaque"}
     assert named == {op.name for op in DSP.operations}
     printed = set(re.findall(r"npu_dsp_\w+(?=\()", emit_text(program()).source))
-    assert printed == set(HELPERS)
+    assert printed == {*HELPERS, *RESCALE_NAMES, "npu_dsp_rescale_38_0_m128_127"}
 
 
 OPAQUE = """
@@ -373,3 +375,28 @@ func.func @run(%x: {type_} {{sram.input, npu.name = "x", sram.offset = 0 : i64}}
     found = re.search(r"= (\w+); NPU_OPAQUE\((\w+)\);", source)
     assert found is not None
     assert f"{found[2]}[32]" in source
+
+
+def test_sums_in_front_of_a_barrier_stay_in_registers(tmp_path: Path) -> None:
+    """Two pixels and four filters on a core with 31 registers: no sum goes to the stack."""
+    require("fe310")
+    text = """
+    "memref.global"() <{sym_name = "w", sym_visibility = "private", constant,
+        type = memref<8x32x1x1xi8, #npu.flash>,
+        initial_value = dense<1> : tensor<8x32x1x1xi8>}> : () -> ()
+    func.func @k(%x: memref<1x32x6x6xi8, strided<[1152, 1, 192, 32]>, #npu.sram>,
+                 %y: memref<1x8x6x6xi32, strided<[288, 1, 48, 8]>, #npu.sram>) {
+      %w = memref.get_global @w : memref<8x32x1x1xi8, #npu.flash>
+      npu.conv2d ins(%x, %w : memref<1x32x6x6xi8, strided<[1152, 1, 192, 32]>, #npu.sram>,
+          memref<8x32x1x1xi8, #npu.flash>)
+        outs(%y : memref<1x8x6x6xi32, strided<[288, 1, 48, 8]>, #npu.sram>) zero_points [0, 0]
+      func.return
+    }"""
+    loops = lowered(parse(text), BYTES)
+    write_files(tmp_path, emit(loops, "k"), "k")
+    compiler, machine = compiler_of("fe310")
+    command = [compiler, *machine, "-O2", "-S", "-o", "-", "k.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    blocks = re.split(r"^\.L\d+:", done.stdout, flags=re.M)
+    (inner,) = (each for each in blocks if each.count("\tmul\t") == 32)
+    assert "(sp)" not in inner

@@ -26,7 +26,7 @@ from npu_passes.emit.c import copied_words, loaded_floats
 from npu_passes.emit.c.body import Body, Pointer
 from npu_passes.emit.c.dsp_helpers import use_helper, use_macro
 from npu_passes.emit.c.expr import Expr, call
-from npu_passes.emit.c.macros import INLINE, KEEP_ORDER, OPAQUE
+from npu_passes.emit.c.macros import INLINE, KEEP_ORDER, OPAQUE, keep_sums, keep_sums_name
 from npu_passes.emit.c.memory import element, qualified
 from npu_passes.emit.c.types import memref_of
 
@@ -122,7 +122,13 @@ def print_copy_words(body: Body, op: dsp.CopyWordsOp) -> None:
 def print_keep_order(body: Body, op: dsp.KeepOrderOp) -> None:
     """Print all waiting values, then the macro that keeps compilers from moving memory accesses."""
     body.flush()
-    body.add_to_line(f"{use_macro(body.unit, KEEP_ORDER)}();")
+    macro = use_macro(body.unit, KEEP_ORDER)
+    if op.sums:
+        count = len(op.sums)
+        macro = keep_sums_name(count)
+        body.unit.helpers.setdefault(macro, keep_sums(count))
+    names = ", ".join(body.use(value).text for value in op.sums)
+    body.add_to_line(f"{macro}({names});")
 
 
 def print_opaque(body: Body, op: dsp.OpaqueOp) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from npu_dialect.dsp import MOST_KEPT
+
 ARM = "NPU_DSP_ARM"
 """The macro that is defined if the machine has the instructions."""
 
@@ -81,3 +83,27 @@ MACROS = {
 """,
 }
 """The definitions of the macros, by their names; they stand before the functions."""
+
+
+def keep_sums_name(count: int) -> str:
+    """The name of the macro that keeps the order of accesses and of some sums."""
+    return f"{KEEP_ORDER}_OF_{count}"
+
+
+def keep_sums(count: int) -> str:
+    """The definition of this macro. Other cores than RISC-V have too few registers for the sums."""
+    names = [f"s{number}" for number in range(count)]
+    name, inputs = keep_sums_name(count), ", ".join(f'"r"({each})' for each in names)
+    return f"""\
+/* The same, and these sums are computed before it: else products would fill the registers. */
+#if defined(__GNUC__) && defined(__riscv)
+#define {name}({", ".join(names)}) \\
+    __asm__ volatile("" : : {inputs} : "memory")
+#else
+#define {name}({", ".join(names)}) {KEEP_ORDER}()
+#endif
+"""
+
+
+KEEP_NAMES = frozenset(map(keep_sums_name, range(1, MOST_KEPT + 1)))
+"""Names that no local variable may have."""

@@ -13,14 +13,17 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
+from npu_dialect import dsp
 from npu_passes.emit.c import floats, integers
 from npu_passes.emit.c.copied_words import COPY_NAMES
 from npu_passes.emit.c.dsp_helpers import DSP_NAMES, DSP_OPERATORS
 from npu_passes.emit.c.expr import Expr, Rank, conditional, index_literal
 from npu_passes.emit.c.integers import Build
 from npu_passes.emit.c.loaded_floats import LOAD_NAMES
+from npu_passes.emit.c.macros import KEEP_NAMES
 from npu_passes.emit.c.mve_helpers import MVE_NAMES, MVE_OPERATORS
 from npu_passes.emit.c.mve_places import PLACES_NAMES
+from npu_passes.emit.c.rescaled import RESCALE_NAMES, rescaled
 from npu_passes.emit.c.types import float_literal, integer_literal
 from npu_passes.emit.c.unit import Unit
 
@@ -130,6 +133,7 @@ OF_KINDS: dict[type[Operation], Build] = {
     arith.TruncFOp: floats.resize,
     math.RsqrtOp: floats.inverse_root,
     **DSP_OPERATORS,
+    dsp.RescaleOp: rescaled,
     **MVE_OPERATORS,
     **{kind: floats.function(name) for kind, name in MATH_FUNCTIONS.items()},
 }
@@ -162,6 +166,8 @@ def repeats_operands(op: Operation) -> bool:
 
 LIBRARY_FUNCTIONS = (
     DSP_NAMES
+    | RESCALE_NAMES
+    | KEEP_NAMES
     | COPY_NAMES
     | LOAD_NAMES
     | MVE_NAMES

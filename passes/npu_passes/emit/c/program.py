@@ -15,6 +15,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from npu_dialect import dsp
 from npu_dialect.arenas import memory_of_type
 from npu_dialect.arguments import argument_attributes, is_input, is_output, is_state
 from npu_dialect.attributes import PORT
@@ -26,6 +27,7 @@ from npu_passes.emit.c.calls import CallGraph, layers_of
 from npu_passes.emit.c.kept import INIT, Kept, kept_of
 from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
+from npu_passes.emit.c.rescaled import name_of as rescale_name
 from npu_passes.emit.c.sections import section_of, sections_in
 from npu_passes.emit.c.types import CType, as_memref, bytes_of, index_type, largest_index
 from npu_passes.emit.c.unit import HELPER_NAMES
@@ -181,6 +183,7 @@ class Program:
         graph = CallGraph.of(module, public)
         if uses_dma := off_chip.uses_engine(public, graph):
             fixed |= {macros.dram_bytes, *off_chip.reserved_names(prefix)}
+        fixed |= {rescale_name(op) for op in graph.ops_of(dsp.RescaleOp)}
         if (kept := kept_of(public, graph)).copies:
             fixed.add(f"{prefix}_{INIT}")
         taken = local_names(uses_dma)

@@ -22,6 +22,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from npu_dialect import dsp
+from npu_dialect.attributes import SELDOM
+from npu_dialect.fixed_point import WORD_BITS
+from npu_passes.support.fixed_point import unless_near_half
+from npu_passes.support.integers import rounded as in_floats
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
 
 Cast: TypeAlias = type[arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp]
@@ -175,6 +179,24 @@ def scale_bytes(b: WordBuilder, op: dsp.ScaleBytesOp) -> SSAValue:
     return b.binary(arith.OrIOp, low, shifted_left(b, high, HALF))
 
 
+def rescale(b: WordBuilder, op: dsp.RescaleOp) -> SSAValue:
+    """A sum times its scale in fixed point; in floats where that is near a half."""
+    x = shifted_left(b, op.x, op.left.value.data)
+    wide, factor = (b.cast(arith.ExtSIOp, each, i64) for each in (x, op.factor))
+    product = b.binary(arith.MuliOp, wide, factor)
+    high = b.binary(arith.ShRSIOp, product, b.integer(WORD_BITS, i64))
+    start = b.integer((1 << (op.shift - 1)) + op.near)
+    fixed = b.binary(arith.AddiOp, b.cast(arith.TruncIOp, high, i32), start)
+
+    def floats() -> SSAValue:
+        sum, factor = (b.insert(arith.SIToFPOp(each, f32)).result for each in (op.x, op.factor))
+        return in_floats(b, b.mulf(sum, b.mulf(factor, b.real(op.unit))), 0, op.bounds)
+
+    result = unless_near_half(b, fixed, op.shift, op.near, op.bounds, floats)
+    SELDOM.drop(result.op)
+    return result
+
+
 def nearest(b: WordBuilder, x: SSAValue) -> SSAValue:
     """The nearest integer of a float32 as VCVTR gives it."""
     zero = b.real(0.0)
@@ -287,6 +309,7 @@ BUILD: Mapping[type[Operation], Build] = MappingProxyType(
         dsp.SmladOp: smlad,
         dsp.SmlaOp: smla,
         dsp.PackOp: pack,
+        dsp.RescaleOp: rescale,
         dsp.RoundOp: rounded,
         dsp.ScaleBytesOp: scale_bytes,
         dsp.ScalePairOp: scale_pair,

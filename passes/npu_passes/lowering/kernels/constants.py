@@ -14,8 +14,11 @@ from xdsl.traits import SymbolTable
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
+from npu_dialect.npu.layers import SumsOp
 from npu_passes.support.common import LoopOptions
+from npu_passes.support.fixed_point import farthest
 from npu_passes.support.loop_builder import memref_type
+from npu_plans.kernels.rescaling import largest_sums
 
 DTYPES: dict[Any, str] = {i8: "<i1", i16: "<i2", i32: "<i4", f32: "<f4"}
 
@@ -84,6 +87,24 @@ def is_plain(op: Weighted) -> bool:
     points = op.zero_points
     is_zero = points is not None and int_values(points)[1] == 0
     return is_zero and op.sums_element == i32 and op.accumulate is None
+
+
+def farthest_input(op: Weighted) -> int:
+    """The largest difference of an integer that a layer reads and the zero point."""
+    point = 0 if op.zero_points is None else int_values(op.zero_points)[0]
+    return farthest(memref_type(op.input).element_type, point)
+
+
+def largest_sums_of(op: SumsOp, options: LoopOptions) -> list[int] | None:
+    """For each filter a bound of the magnitudes of its sums; None if it is not known."""
+    if not isinstance(op, Conv2dOp | FullyConnectedOp) or op.accumulate is not None:
+        return None
+    constants = constants_of(op, options)
+    if op.zero_points is None or constants is None:
+        return None
+    weights, bias = constants
+    point = int_values(op.zero_points)[1]
+    return largest_sums(weights.astype(np.int64) - point, bias, farthest_input(op))
 
 
 def constants_of(op: Weighted, options: LoopOptions) -> Constants | None:

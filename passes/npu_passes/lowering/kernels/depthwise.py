@@ -335,6 +335,8 @@ class DepthwiseKernel:
                 found[part] = self.products(values, weights[tap], found[part], lanes)
             if isinstance(self.layer.unit, DualUnit) and len(row_of.spans) > 1:
                 self.b.insert(dsp.KeepOrderOp())
+            elif not isinstance(self.layer.unit, DualUnit):
+                self.b.insert(dsp.KeepOrderOp(found))
         return found
 
     def values(

@@ -21,6 +21,7 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.epilogue import Epilogue
+from npu_passes.lowering.kernels.constants import farthest_input
 from npu_passes.lowering.kernels.folding import Folding
 from npu_passes.lowering.kernels.unit import DualUnit, Unit
 from npu_passes.support.integers import constant_table, store
@@ -34,6 +35,7 @@ from npu_passes.support.loop_builder import (
 )
 from npu_plans.kernels.conv_plan import Span, interior, kernel_rows, whole_rows
 from npu_plans.kernels.packing import FILTERS, QUAD
+from npu_plans.kernels.rescaling import largest_sums
 
 HALF_BITS = 16
 KERNEL_AXES = 4
@@ -86,7 +88,10 @@ class Layer:
         self.weights = weights.astype(np.int8)
         self.bias = np.zeros(weights.shape[0], np.int64) if bias is None else bias.astype(np.int64)
         self.zero_point = int_values(op.zero_points)[0] if op.zero_points is not None else 0
-        self.epilogue = Epilogue(b, op, self.out)
+        largest = (
+            None if b.has_floats else largest_sums(self.weights, self.bias, farthest_input(op))
+        )
+        self.epilogue = Epilogue(b, op, self.out, largest)
         self.pixels, self.residual_pixels = self.out, self.residual
         self.folding = None if axes is None else Folding(b, self.out, axes, self.epilogue)
         self.words = self.vector(self.out) if self.stores_words else None

@@ -164,6 +164,8 @@ class ByteRows(Rows):
                 for p, element in users:
                     here = p * count + f
                     found[here] = b.mac(found[here], values[element], weight)
+            if len(sums) >= CROWDED:
+                b.insert(dsp.KeepOrderOp(found))
         return found
 
 

@@ -156,7 +156,7 @@ class PointwiseKernel:
     def keep_order(self, sums: Sequence[SSAValue]) -> None:
         """Keep a C compiler from loading ahead if there are many sums."""
         if len(sums) >= CROWDED:
-            self.b.insert(dsp.KeepOrderOp())
+            self.b.insert(dsp.KeepOrderOp(sums))
 
     def products(
         self,

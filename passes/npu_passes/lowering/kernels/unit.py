@@ -143,7 +143,7 @@ class ByteUnit(Unit):
                 for p, value in enumerate(values):
                     found[p * filters + f] = b.mac(found[p * filters + f], value, weight)
             if len(sums) >= CROWDED:
-                b.insert(dsp.KeepOrderOp.create())
+                b.insert(dsp.KeepOrderOp(found))
         return found
 
 
