@@ -37,6 +37,7 @@ LEAST = {
     "flash_bytes": 0,
     "alignment": 1,
     "registers": 0,
+    "integer_registers": 0,
     "macs": 0,
     "mac_arrays": 0,
     "row_multiple": 1,
@@ -98,7 +99,8 @@ class Machine:
 
     Sizes are in bytes. `alignment` is the least alignment of every buffer in the arena. `registers`
     is the number of floating-point values that the core holds at once (0: no FPU); it bounds
-    register blocking. `features` names instruction-set extensions. Passes ask for "dsp": two
+    register blocking. `integer_registers` are those on which its arithmetic on integers works
+    (0: unknown). `features` names instruction-set extensions. Passes ask for "dsp": two
     16-bit multiply-accumulates in one instruction (Armv7E-M, through ACLE), and for "mve": vectors
     of 16 bytes (Armv8.1-M with Helium and floats).
 
@@ -175,6 +177,7 @@ class Machine:
     block_cycles: tuple[tuple[str, Fraction], ...] = ()
     memory: tuple[Memory, ...] = ()
     plane_cycles: Fraction = Fraction()
+    integer_registers: int = 0
 
     def __post_init__(self) -> None:
         """Check the ranges of all numbers.

@@ -223,7 +223,11 @@ class LowerToLoopsPass(RefusingPass):
             )
         features = machine.features if machine else ()
         flash = self.flash or flash_of(op)
-        return LoopOptions(registers, self.unroll, features, flash, symbol_users(walk(op)))
+        integers = machine.integer_registers if machine else 0
+        users = symbol_users(walk(op))
+        return LoopOptions(
+            registers, self.unroll, features, flash, users, integer_registers=integers
+        )
 
 
 def options_of(layer: LayerOp, options: LoopOptions) -> LoopOptions:

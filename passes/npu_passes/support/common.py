@@ -24,8 +24,9 @@ from npu_plans.kernels.conv_plan import Ends, Span
 class LoopOptions:
     """The options of `npu-lower-to-loops`, as the lowerings of single layers need them.
 
-    `registers`: how many floating-point values the core holds at once. `unroll`: the most
-    multiply-accumulates in straight-line code. `features`: the machine's instruction-set
+    `registers`: how many floating-point values the core holds at once. `integer_registers`: those
+    of its arithmetic on integers, 0 if unknown. `unroll`: the most multiply-accumulates in
+    straight-line code. `features`: the machine's instruction-set
     extensions. `flash`: whether weights may take more flash to save instructions (`fast`) or not
     (`small`). `users`: the ops that refer to each symbol. `taken`: the names of symbols.
     """
@@ -36,6 +37,7 @@ class LoopOptions:
     flash: str = "fast"
     users: Mapping[str, Sequence[Operation]] = field(default_factory=dict[str, list[Operation]])
     taken: TakenNames = field(default_factory=TakenNames)
+    integer_registers: int = 0
 
     @property
     def rounds(self) -> bool:

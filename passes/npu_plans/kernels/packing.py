@@ -22,6 +22,10 @@ PAIR = 2
 """Neighbouring pixels that share the loads of weights."""
 FILTERS = 4
 """Filters that share the loads of a pixel: with two pixels, eight sums live in registers."""
+OTHERS = 4
+"""Registers for a weight, a product and two pointers."""
+MOST_PIXELS = 3
+"""With four pixels, gcc puts some of 16 sums on the stack, though 31 registers would hold them."""
 
 IN_PAIRS = (0, 2, 1, 3)
 """The order of a quad's weights where a word of input holds two neighbours, (x0, x1), (x2, x3)."""
@@ -33,6 +37,30 @@ Format = Literal["wide", "mixed", "narrow", "bytes"]
 dual 16-bit multiply-accumulate takes them without unpacking. `mixed`: the same, but the second word
 is (w1 - 256 w0, w3 - 256 w2); see `mixes`. `narrow`: for each filter a word of
 four bytes. `bytes`: w0 of each filter, then w1 of each filter, and so on."""
+
+
+def pixels_of_bytes(registers: int) -> int:
+    """How many neighbouring pixels share the loads of weights, a byte at a time.
+
+    `registers`: those for integers; 0 if their number is not known. Each pixel takes one for each
+    of four sums and one for its byte.
+    """
+    if not registers:
+        return PAIR
+    return min(max((registers - OTHERS) // (FILTERS + 1), 1), MOST_PIXELS)
+
+
+def pixels_together(columns: int, most: int) -> int:
+    """How many pixels of a row of `columns` are computed together: for the fewest loads.
+
+    `most`: how many may be. Those that are left are computed one by one.
+    """
+
+    def loads(width: int) -> int:
+        blocks, rest = divmod(columns, width)
+        return blocks * (width + FILTERS) + rest * (1 + FILTERS)
+
+    return min(range(1, most + 1), key=loads)
 
 
 def quads_of(length: int) -> tuple[int, ...]:

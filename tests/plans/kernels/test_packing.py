@@ -22,6 +22,8 @@ from npu_plans.kernels.packing import (
     mixed_of,
     mixes,
     pack_runs,
+    pixels_of_bytes,
+    pixels_together,
     quad_size,
     quads_of,
 )
@@ -232,3 +234,20 @@ def test_blocks_of_elements(filters: int, channels: int, rows: int, taps: int) -
         np.testing.assert_array_equal(found.transpose(3, 0, 1, 2), part)
         place += part.size
     assert place == packed.size
+
+
+@pytest.mark.parametrize(
+    ("registers", "pixels"), [(0, 2), (8, 1), (13, 1), (14, 2), (31, 3), (64, 3)]
+)
+def test_pixels_that_a_core_has_registers_for(registers: int, pixels: int) -> None:
+    assert pixels_of_bytes(registers) == pixels
+
+
+@pytest.mark.parametrize(
+    ("columns", "pixels"),
+    [(0, 1), (1, 1), (2, 2), (3, 3), (4, 2), (5, 2), (6, 3), (7, 3), (125, 3)],
+)
+def test_pixels_for_the_fewest_loads(columns: int, pixels: int) -> None:
+    """Of four columns, two pairs load as much as three pixels and a single one."""
+    assert pixels_together(columns, 3) == pixels
+    assert pixels_together(columns, 1) == 1

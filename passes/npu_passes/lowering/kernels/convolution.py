@@ -379,4 +379,4 @@ def unit_of(
         kind = DualUnit if bytes_ else HalfUnit
         short = options.words == "narrow"
         return kind(b, op.input, point, form or options.words, short=short)
-    return ByteUnit(b, op.input, point)
+    return ByteUnit(b, op.input, point, options.integer_registers)

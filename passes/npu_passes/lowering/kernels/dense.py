@@ -22,11 +22,11 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.unit import DualUnit, MixedUnit, Taps
-from npu_passes.lowering.kernels.walk import visit
+from npu_passes.lowering.kernels.walk import Visit, visit
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Span, divisor, interior
-from npu_plans.kernels.packing import PAIR, QUAD, mixes, pack_runs, quad_size, quads_of
+from npu_plans.kernels.packing import QUAD, mixes, pack_runs, quad_size, quads_of
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,20 @@ class DenseKernel:
             visit(self.b, *spans, 1, self.window, self.clipped_window)
         elif self.is_flat:
             count = self.rows.size * self.columns.size
-            visit(self.b, Span(0, 1, 1), Span(0, count, count), PAIR, self.pair, self.inner_point)
+            self.visit(Span(0, 1, 1), Span(0, count, count), self.inner_point)
         else:
             spans = self.interior_rows, interior(self.columns, None)
             point = self.point if self.cuts else self.inner_point
-            visit(self.b, *spans, PAIR, self.pair, point)
+            self.visit(*spans, point)
+
+    def visit(self, rows: Span, columns: Span, point: Visit) -> None:
+        """Visit all outputs, in the interior as many pixels at a time as the unit says."""
+        width = self.layer.unit.pixels_of(max(0, columns.high - columns.low))
+
+        def block(row: Index, column: Index) -> None:
+            self.outputs(row, column, width)
+
+        visit(self.b, rows, columns, width, block, point)
 
     def first_tap(self, filter: Index) -> Index:
         """The element of the table at which the weights of a block of filters start."""
@@ -286,10 +295,6 @@ class DenseKernel:
 
     # -- outputs ---------------------------------------------------------------------------------
 
-    def pair(self, row: Index, column: Index) -> None:
-        """Compute two neighbouring interior outputs, for all filters."""
-        self.outputs(row, column, PAIR)
-
     def inner_point(self, row: Index, column: Index) -> None:
         """Compute one interior output, for all filters."""
         self.outputs(row, column, 1)
@@ -324,8 +329,9 @@ class DenseKernel:
         return self.pool.axes(self.rows.outputs, self.columns.outputs)
 
     def window(self, row: Index, column: Index) -> None:
-        """Compute one interior pooled output, two pixels of its window at a time."""
+        """Compute one interior pooled output, some pixels of its window at a time."""
         b, (ys, xs) = self.b, self.pool_axes()
+        together = self.layer.unit.pixels_of(xs.kernel)
         base = self.origin(window_start(b, ys, row, "cy"), window_start(b, xs, column, "cx"))
         down = ys.dilation * self.grid.row_pitch
         across = xs.dilation * self.grid.pitch
@@ -335,8 +341,8 @@ class DenseKernel:
 
             def one_row(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 line = b.add(base, b.mul(wy, down))
-                for wx in range(0, xs.kernel, PAIR):
-                    width = min(PAIR, xs.kernel - wx)
+                for wx in range(0, xs.kernel, together):
+                    width = min(together, xs.kernel - wx)
                     starts = self.layer.biases(filter, range(count), folded=True) * width
                     places = [across * p for p in range(width)]
                     sums = self.whole(b.add(line, wx * across), places, first, starts)

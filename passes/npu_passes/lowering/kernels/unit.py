@@ -24,7 +24,16 @@ from npu_dialect import dsp
 from npu_dialect.npu.quantization import ui8
 from npu_passes.support.integers import element_of, widened, without
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.packing import IN_PAIRS, QUAD, Format, in_quads, quad_size
+from npu_plans.kernels.packing import (
+    IN_PAIRS,
+    PAIR,
+    QUAD,
+    Format,
+    in_quads,
+    pixels_of_bytes,
+    pixels_together,
+    quad_size,
+)
 
 FLIPPED = 128
 """By how much a byte changes when its topmost bit is flipped."""
@@ -72,6 +81,10 @@ class Unit(ABC):
     def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int) -> None:
         self.b, self.zero_point = b, zero_point
         self.unsigned = element_of(map) == ui8
+
+    def pixels_of(self, columns: int) -> int:
+        """How many pixels of a row share the loads of weights in dense layers."""
+        return PAIR
 
     def quads(
         self,
@@ -121,6 +134,15 @@ class ByteUnit(Unit):
     form: Format = "bytes"
     straight = 1
     chunk = 1
+
+    def __init__(self, b: LoopBuilder, map: SSAValue, zero_point: int, registers: int) -> None:
+        """`registers`: those for integers, 0 if their number is not known."""
+        super().__init__(b, map, zero_point)
+        self.most = pixels_of_bytes(registers)
+
+    def pixels_of(self, columns: int) -> int:
+        """See `Unit`."""
+        return pixels_together(columns, self.most)
 
     def quad(
         self,
