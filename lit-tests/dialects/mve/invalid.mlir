@@ -429,3 +429,59 @@ func.func @f(%v: vector<4xi32>) {
   func.return
 }
 // CHECK: vector<4xf32>
+
+// -----
+
+func.func @f(%m: memref<64xi32>, %i: index, %x: vector<16xi8>) {
+  %a, %b = mve.mul_rows %x by %m[%i] rows 4 : memref<64xi32>, vector<16xi8> -> vector<4xi32>, vector<4xi32>
+  func.return
+}
+// CHECK: expected as many vectors for each result
+
+// -----
+
+func.func @f(%m: memref<64xi32>, %i: index, %x: vector<16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 5 : memref<64xi32>, vector<16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected 1 to 4 rows, got 5
+
+// -----
+
+func.func @f(%m: memref<19xi32>, %i: index, %x: vector<16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 4 biased : memref<19xi32>, vector<16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected at least 20 elements, got memref<19xi32>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index, %x: vector<16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 1 : memref<64xi8>, vector<16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected one axis of i32 without gaps, got memref<64xi8>
+
+// -----
+
+func.func @f(%m: memref<?xi32>, %i: index, %x: vector<16x16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 1 : memref<?xi32>, vector<16x16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected rows of at most 15 vectors, got 16
+
+// -----
+
+func.func @f(%m: memref<?xi32>, %i: index, %x: vector<16xi8>, %y: vector<2x16xi8>) {
+  %a = mve.mul_rows %x, %y by %m[%i] rows 1 : memref<?xi32>, vector<16xi8>, vector<2x16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected vector<16xi8>, or one pack of them
+
+// -----
+
+func.func @f(%x: vector<16xi8>) {
+  %p = mve.pack %x, %x : vector<3x16xi8>
+  func.return
+}
+// CHECK: expected vector<2x16xi8>, got vector<3x16xi8>

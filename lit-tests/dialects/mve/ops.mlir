@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @vectors
 // GENERIC-LABEL: "vectors"
-func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %h: memref<8xi16>, %i: index, %s: f32, %n: i32, %w: memref<9xf32, strided<[3]>>) {
+func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], offset: ?>>, %h: memref<8xi16>, %i: index, %s: f32, %n: i32, %w: memref<9xf32, strided<[3]>>, %words: memref<64xi32>) {
   // CHECK: %x = mve.load %m[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
   // GENERIC: %x = "mve.load"(%m, %i) : (memref<64xi8, #npu.sram>, index) -> vector<16xi8>
   %x = mve.load %m[%i] : memref<64xi8, #npu.sram> -> vector<16xi8>
@@ -116,6 +116,17 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
   // GENERIC: %window = "mve.gather_bytes"(%m, %i, %bytes) <{reach = 40 : i64}> : (memref<64xi8, #npu.sram>, index, vector<16xi8>) -> vector<16xi8>
   %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: %pack = mve.pack %bytes, %three : vector<2x16xi8>
+  // GENERIC: %pack = "mve.pack"(%bytes, %three) : (vector<16xi8>, vector<16xi8>) -> vector<2x16xi8>
+  %pack = mve.pack %bytes, %three : vector<2x16xi8>
+  // CHECK-NEXT: %one, %two = mve.mul_rows %pack by %words[%i] rows 3 : memref<64xi32>, vector<2x16xi8> -> vector<4xi32>, vector<4xi32>
+  // GENERIC: %one, %two = "mve.mul_rows"(%pack, %words, %i) <{rows = 3 : i64}> : (vector<2x16xi8>, memref<64xi32>, index) -> (vector<4xi32>, vector<4xi32>)
+  %one, %two = mve.mul_rows %pack by %words[%i] rows 3 : memref<64xi32>, vector<2x16xi8> -> vector<4xi32>, vector<4xi32>
+  // CHECK-NEXT: %alone = mve.mul_rows %bytes, %three by %words[%i] rows 4 biased : memref<64xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
+  // GENERIC: %alone = "mve.mul_rows"(%bytes, %three, %words, %i) <{rows = 4 : i64, biased}>
+  %alone = mve.mul_rows %bytes, %three by %words[%i] rows 4 biased : memref<64xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
+  // CHECK-NEXT: %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
+  %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
   // CHECK-NEXT: %dot = mve.mul_across %bytes, %x : vector<16xi8>
   // GENERIC: %dot = "mve.mul_across"(%bytes, %x) : (vector<16xi8>, vector<16xi8>) -> i32
   %dot = mve.mul_across %bytes, %x : vector<16xi8>

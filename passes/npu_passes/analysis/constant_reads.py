@@ -159,6 +159,8 @@ def read_by(op: Operation) -> tuple[str | BlockArgument, int] | None:
             assert isinstance(type_, VectorType)
             source = op.memref
             size = element_bytes(map_type(source)) * type_.element_count()
+        case mve.MulRowsOp():
+            source, size = op.memref, op.words * WORD_BYTES
         case memref.CopyOp():
             source, size = op.source, bytes_of(map_type(op.source))
         case _:

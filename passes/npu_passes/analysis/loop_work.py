@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.attributes import SELDOM
+from npu_dialect.mve import MulRowsOp
 from npu_dialect.walking import walk
 from npu_passes.analysis.index_values import result_of
 from npu_passes.analysis.inlined_rows import with_inlined_rows
@@ -191,4 +192,6 @@ def weight(op: Operation) -> float:
         isinstance(use.operation, arith.AddfOp) for use in op.result.uses
     ):
         return 0.0  # one instruction multiplies and adds
+    if isinstance(op, MulRowsOp):
+        return op.count * (op.vectors * (1 + len(op.sums)) + len(op.sums) / 2)
     return WEIGHTS.get(op.name, OTHER if room in ("arith", "math", "mve") else 0.0)

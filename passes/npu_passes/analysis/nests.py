@@ -37,7 +37,7 @@ from npu_dialect.dsp import (
     WordsOp,
 )
 from npu_dialect.dsp.memory import WORD_BYTES
-from npu_dialect.mve import EightPlacesOp, PlacesOp, ScatterOp
+from npu_dialect.mve import EightPlacesOp, MulRowsOp, PlacesOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.maps import element_bytes, storage_elements
@@ -129,6 +129,9 @@ class NestReader:
                 size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
                 step = op.multiple if isinstance(op, EightPlacesOp) else 1
                 yield from self.element(op.memref, [op.index], writes=writes, size=size, step=step)
+            case MulRowsOp():
+                rows = op.words * WORD_BYTES
+                yield from self.element(op.memref, [op.index], writes=False, size=rows)
             case _ if is_view(op):
                 self.view(op)
             case _ if not op.has_trait(IsTerminator, value_if_unregistered=False):

@@ -34,7 +34,7 @@ from npu_dialect.dsp import (
     StoreFloatsOp,
     StoreWordOp,
 )
-from npu_dialect.mve import GatherBytesOp, GatherOp, ScatterOp
+from npu_dialect.mve import GatherBytesOp, GatherOp, MulRowsOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.layer import LayerOp
@@ -274,6 +274,7 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
             | LoadVectorOp()
             | GatherOp()
             | GatherBytesOp()
+            | MulRowsOp()
         ):
             yield op.memref, False
         case memref.StoreOp() | StoreWordOp() | StoreFloatsOp() | StoreVectorOp() | ScatterOp():

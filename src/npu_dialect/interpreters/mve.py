@@ -300,6 +300,34 @@ def shift_in(op: mve.ShiftInOp) -> Meaning:
     return shifted
 
 
+def packed(*x: Array) -> Array:
+    """Vectors side by side."""
+    return np.stack(x)
+
+
+def mul_rows(op: mve.MulRowsOp) -> Meaning:
+    """How an op multiplies vectors with the rows of a table."""
+    count, words, head, pixels = op.count, op.words, op.head, len(op.sums)
+
+    def multiplied(*operands: Any) -> Array | tuple[Array, ...]:
+        *x, table, index = operands
+        check_range(table, index, words)
+        biases, rows = np.split(table[index : index + words].astype("<i4"), [head])
+        rows = rows.view(np.int8).reshape(count, -1)
+        of_pixels = np.stack(x).reshape(pixels, -1).astype(np.int64)
+        sums = (of_pixels @ rows.astype(np.int64).transpose()).astype(np.int32)
+        lanes = np.minimum(np.arange(mve.MOST_ROWS), count - 1)
+        found = tuple(each[lanes] + biases if head else each[lanes] for each in sums)
+        return found if pixels > 1 else found[0]
+
+    return multiplied
+
+
+def as_floats(x: Array) -> Array:
+    """The bits of words as those of floats."""
+    return x.view(np.float32)
+
+
 def as_bytes(x: Array) -> Array:
     """Halves as bytes, the low one first."""
     return x.astype("<i2").view(np.int8)
@@ -312,6 +340,8 @@ def move_up(x: Array) -> Array:
 
 SIMPLE: dict[type[Operation], Meaning] = {
     mve.JoinOp: join,
+    mve.PackOp: packed,
+    mve.AsFloatsOp: as_floats,
     mve.ToFloatOp: to_float,
     mve.RoundOp: rounded,
     mve.NarrowOp: narrow(np.int16),
@@ -356,6 +386,7 @@ BY_OP: dict[type[Operation], Callable[[Any], Meaning]] = {
     mve.ScatterOp: scatter,
     mve.SplatOp: splat,
     mve.ShiftInOp: shift_in,
+    mve.MulRowsOp: mul_rows,
 }
 """Ops whose meaning depends on their types or properties."""
 
@@ -376,6 +407,8 @@ def run_vector(
     meaning = vector_meaning(op)
     assert meaning is not None
     result = meaning(*args)
+    if len(op.results) > 1:
+        return result
     return (result,) if op.results else ()
 
 

@@ -51,6 +51,17 @@ from npu_dialect.mve.places import (
     PlacesOp,
     ScatterOp,
 )
+from npu_dialect.mve.rows import (
+    MOST_PIXELS,
+    MOST_ROWS,
+    MOST_VECTORS,
+    ROW_WORDS,
+    ROWS_REACH,
+    AsFloatsOp,
+    MulRowsOp,
+    PackOp,
+    is_pack,
+)
 from npu_dialect.mve.scalars import (
     AddSaturatedOp,
     AddScalarOp,
@@ -80,7 +91,12 @@ __all__ = [
     "I8X16",
     "I16X8",
     "I32X4",
+    "MOST_PIXELS",
+    "MOST_ROWS",
+    "MOST_VECTORS",
     "MVE",
+    "ROWS_REACH",
+    "ROW_WORDS",
     "VECTORS",
     "VECTOR_BYTES",
     "AddLongOp",
@@ -88,6 +104,7 @@ __all__ = [
     "AddSaturatedOp",
     "AddScalarOp",
     "AsBytesOp",
+    "AsFloatsOp",
     "BinaryOp",
     "EightPlacesOp",
     "FmaOp",
@@ -108,9 +125,11 @@ __all__ = [
     "MulAcrossOp",
     "MulLongOp",
     "MulOp",
+    "MulRowsOp",
     "MulScalarOp",
     "NarrowBytesOp",
     "NarrowOp",
+    "PackOp",
     "PlacesOp",
     "PushBytesOp",
     "PushThreeOp",
@@ -124,6 +143,7 @@ __all__ = [
     "Vector",
     "WidenOp",
     "XorOp",
+    "is_pack",
     "lanes_of",
 ]
 
@@ -165,6 +185,9 @@ MVE = Dialect(
         ShiftInOp,
         AsBytesOp,
         MoveUpOp,
+        PackOp,
+        MulRowsOp,
+        AsFloatsOp,
     ],
     [],
 )

@@ -55,6 +55,7 @@ FOLLOWED = (
     mve.LoadOp,
     mve.StoreOp,
     mve.PlacesOp,
+    mve.MulRowsOp,
     dma.ReadsOp,
     dma.WritesOp,
 )

@@ -187,7 +187,7 @@ class Builder:
                 self.element(op, op.memref, op.indices, writes=True)
             case _ if isinstance(op, dsp.WordsOp):
                 self.words(op)
-            case mve.LoadOp() | mve.StoreOp():
+            case mve.LoadOp() | mve.StoreOp() | mve.MulRowsOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
             case mve.GatherOp() | mve.GatherBytesOp() | mve.ScatterOp():
                 self.places(op, writes=isinstance(op, mve.ScatterOp))
@@ -285,10 +285,14 @@ class Builder:
             return
         self.note(op, port, self.terms(op, layout, indices), width, writes=writes)
 
-    def vector(self, op: mve.LoadOp | mve.StoreOp, *, writes: bool) -> None:
-        """Note the access of a vector; elements with gaps between them are noted one by one."""
-        if op.step == 1:
-            self.element(op, op.memref, [op.index], writes=writes, count=op.count)
+    def vector(self, op: mve.LoadOp | mve.StoreOp | mve.MulRowsOp, *, writes: bool) -> None:
+        """Note the access of a vector, or of the words of rows.
+
+        Elements with gaps between them are noted one by one.
+        """
+        if isinstance(op, mve.MulRowsOp) or op.step == 1:
+            count = op.words if isinstance(op, mve.MulRowsOp) else op.count
+            self.element(op, op.memref, [op.index], writes=writes, count=count)
             return
         port, layout = self.view(op.memref)
         shape = (layout.shape[0] - op.count + 1,)

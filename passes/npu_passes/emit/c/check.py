@@ -75,6 +75,8 @@ STRUCTURE = (
     mve.GatherOp,
     mve.GatherBytesOp,
     mve.ScatterOp,
+    mve.PackOp,
+    mve.MulRowsOp,
     sram.SpanOp,
     *FROM_BASE,
 )
@@ -157,7 +159,7 @@ def problems_of_body(function: FuncOp) -> Iterator[str]:
 
 def type_problem(type_: Attribute) -> str | None:
     """Why a value of this type cannot be printed as C; None if it can."""
-    if is_value(type_):
+    if is_value(type_) or mve.is_pack(type_):
         return None
     if buffer := as_memref(type_):
         return memref_problem(buffer)
@@ -321,7 +323,7 @@ RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
     ),
     dsp.StoreFloatsOp: problem_of_access,
     **dict.fromkeys((mve.LoadOp, mve.StoreOp, mve.GatherOp), problem_of_access),
-    **dict.fromkeys((mve.GatherBytesOp, mve.ScatterOp), problem_of_access),
+    **dict.fromkeys((mve.GatherBytesOp, mve.ScatterOp, mve.MulRowsOp), problem_of_access),
     memref.CopyOp: problem_of_copy,
     memref.ReinterpretCastOp: problem_of_reinterpret,
     dma.StartOp: problem_of_transfer,

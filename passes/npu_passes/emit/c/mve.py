@@ -14,10 +14,14 @@ from __future__ import annotations
 from npu_dialect import mve
 from npu_passes.emit.c.body import Body
 from npu_passes.emit.c.dsp import address
+from npu_passes.emit.c.dsp_helpers import use_macro
 from npu_passes.emit.c.expr import Expr, Linear, call, scaled
+from npu_passes.emit.c.macros import INLINE
 from npu_passes.emit.c.mve_access import gathers, load, offsets_of, store, widens
 from npu_passes.emit.c.mve_helpers import use
 from npu_passes.emit.c.mve_places import gather, gather_bytes, scatter
+from npu_passes.emit.c.mve_rows import Rows
+from npu_passes.emit.c.types import memref_of
 
 
 def print_load_vector(body: Body, op: mve.LoadOp) -> None:
@@ -64,6 +68,42 @@ def print_scatter(body: Body, op: mve.ScatterOp) -> None:
     arguments = address(body, op), body.use(op.places), body.use(op.value)
     body.flush()
     body.line(f"{use(body.unit, *scatter(op))}({', '.join(each.text for each in arguments)});")
+
+
+def print_pack(body: Body, op: mve.PackOp) -> None:
+    """Print an array of vectors."""
+    values = ", ".join(each.text for each in body.use_all(op.x))
+    body.unit.use_vectors()
+    name = body.name_for(op.result)
+    body.line(f"const npu_i8x16 {name}[{len(op.x)}] = {{{values}}};")
+    body.values[op.result] = Expr(name)
+
+
+def print_mul_rows(body: Body, op: mve.MulRowsOp) -> None:
+    """Print the call of a function that writes each sum into a variable."""
+    rows, (at, offset) = Rows.of(op), reached(body, op)
+    names = [body.name_for(each) for each in op.sums]
+    x = [each.text for each in body.use_all(op.x)]
+    use_macro(body.unit, INLINE)
+    function = use(body.unit, rows.name, rows.helper)
+    arguments = (*x, at, str(offset), *(f"&{name}" for name in names))
+    body.line(f"npu_i32x4 {', '.join(names)};")
+    body.add_to_line(f"{function}({', '.join(arguments)});")
+    for result, name in zip(op.sums, names, strict=True):
+        body.values[result] = Expr(name)
+
+
+def reached(body: Body, op: mve.MulRowsOp) -> tuple[str, int]:
+    """A pointer, and the distance of the first word from it, if the instructions reach all words.
+
+    Else the pointer is that of the first word.
+    """
+    pointer = body.pointers[op.memref]
+    body.unit.ctype(memref_of(op.memref).element_type)
+    index = body.use(op.index).as_linear.plus(Linear((), pointer.start))
+    offset = index.constant if 0 <= index.constant <= mve.ROWS_REACH - op.words else 0
+    text, _ = index.plus(Linear((), -offset)).render()
+    return f"&{pointer.name}[{text}]", offset
 
 
 def step_of(op: mve.LoadOp | mve.StoreOp) -> tuple[Expr, ...]:

@@ -351,6 +351,15 @@ def shift_in(by: int) -> Helper:
 SHIFTS = {by: f"shift_in_{'up' if by > 0 else 'down'}{abs(by)}" for by in (-3, -2, -1, 1, 2, 3)}
 """The names of the functions that move bytes of words, by how far."""
 
+AS_FLOATS = Helper(
+    "npu_f32x4 {}(npu_i32x4 x)",
+    "The bits of words as those of floats.",
+    "npu_f32x4 r;\nmemcpy(&r, &x, sizeof r);\nreturn r;",
+    "return vreinterpretq_f32_s32(x);",
+    ARM,
+    ("string.h", "stdint.h"),
+)
+
 AS_BYTES = Helper(
     "npu_i8x16 {}(npu_i16x8 x)",
     "Halves as bytes, the low one first.",
@@ -517,6 +526,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.PushBytesOp: lambda _: PUSH_BYTES,
     mve.PushThreeOp: lambda _: PUSH_THREE,
     mve.AsBytesOp: lambda _: AS_BYTES,
+    mve.AsFloatsOp: lambda _: AS_FLOATS,
     mve.MoveUpOp: lambda _: MOVE_UP,
 }
 """For each op that only computes its function, for a vector type."""

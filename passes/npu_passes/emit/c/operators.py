@@ -23,6 +23,7 @@ from npu_passes.emit.c.loaded_floats import LOAD_NAMES
 from npu_passes.emit.c.macros import KEEP_NAMES
 from npu_passes.emit.c.mve_helpers import MVE_NAMES, MVE_OPERATORS
 from npu_passes.emit.c.mve_places import PLACES_NAMES
+from npu_passes.emit.c.mve_rows import ROWS_NAMES
 from npu_passes.emit.c.rescaled import RESCALE_NAMES, rescaled
 from npu_passes.emit.c.types import float_literal, integer_literal
 from npu_passes.emit.c.unit import Unit
@@ -171,6 +172,7 @@ LIBRARY_FUNCTIONS = (
     | COPY_NAMES
     | LOAD_NAMES
     | MVE_NAMES
+    | ROWS_NAMES
     | PLACES_NAMES
     | frozenset(
         name + suffix for name in (*MATH_FUNCTIONS.values(), "fmod") for suffix in ("", "f")

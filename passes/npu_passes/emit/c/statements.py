@@ -30,6 +30,8 @@ from npu_passes.emit.c.floats import inverse
 from npu_passes.emit.c.mve import (
     print_gather,
     print_load_vector,
+    print_mul_rows,
+    print_pack,
     print_scatter,
     print_store_vector,
 )
@@ -232,6 +234,8 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     mve.GatherOp: print_gather,
     mve.GatherBytesOp: print_gather,
     mve.ScatterOp: print_scatter,
+    mve.PackOp: print_pack,
+    mve.MulRowsOp: print_mul_rows,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     CallOp: print_call,

@@ -1,0 +1,218 @@
+"""Products of vectors with rows of a table, whose sums are the lanes of a vector of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+    VectorType,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import MemoryReadEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.mve.types import F32X4, I8X16, I32X4, VECTOR_BYTES, Vector
+from npu_dialect.npu.maps import is_buffer_type
+
+PACK_AXES = 2
+"""A pack has an axis of vectors, and one of their bytes."""
+MOST_ROWS = 4
+"""The words of a vector."""
+ROW_WORDS = 4
+"""The words of a row that a vector of bytes takes."""
+MOST_PIXELS = 2
+"""The most vectors of sums: more would need more than the even registers."""
+MOST_VECTORS = 15
+"""The most vectors of a row: a load moves its pointer to the next row but one."""
+ROWS_REACH = 128
+"""A load of words begins at most 127 of them behind its pointer."""
+
+
+def pack_type(count: int) -> Vector:
+    """The type of some vectors of bytes in memory."""
+    return VectorType(i8, [count, VECTOR_BYTES])
+
+
+def is_pack(type_: Attribute) -> bool:
+    """Whether a type is that of some vectors of bytes in memory."""
+    shape = type_.get_shape() if isinstance(type_, VectorType) else ()
+    return len(shape) == PACK_AXES and type_ == pack_type(shape[0])
+
+
+@irdl_op_definition
+class PackOp(IRDLOperation):
+    """Keeps vectors of bytes side by side on the stack, from where `mul_rows` loads them.
+
+    ```mlir
+    %p = mve.pack %a, %b, %c : vector<3x16xi8>
+    ```
+    """
+
+    name = "mve.pack"
+
+    x = var_operand_def(I8X16)
+    result = result_def(VectorType)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($result)"
+
+    def __init__(self, x: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[x], result_types=[pack_type(len(x))])
+
+    def verify_(self) -> None:
+        """The result has a row for each operand."""
+        if self.result.type != pack_type(len(self.x)):
+            raise VerifyException(f"expected {pack_type(len(self.x))}, got {self.result.type}")
+
+
+@irdl_op_definition
+class MulRowsOp(IRDLOperation):
+    """VMLADAV and VMLADAVA: sums of the products of vectors of bytes with rows of a table.
+
+    A row has as many bytes as the vectors of one sum. They lie in words, the lowest byte first. The
+    first row gives lane 0, and lanes without a row repeat the last one. With `biased`, four words
+    in front of the rows are the first values of the lanes. With two results, the first half of the
+    vectors is for the first one, and both read the same rows, which are loaded once.
+
+    ```mlir
+    %a, %b = mve.mul_rows %v, %w by %taps[%i] rows 4 : memref<64xi32>, vector<16xi8>,
+      vector<16xi8> -> vector<4xi32>, vector<4xi32>
+    ```
+    """
+
+    name = "mve.mul_rows"
+
+    x = var_operand_def(VectorType)
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    rows = prop_def(IntegerAttr.constr(i64))
+    biased = opt_prop_def(UnitAttr)
+    sums = var_result_def(I32X4)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$x `by` $memref `[` $index `]` `rows` $rows (`biased` $biased^)? attr-dict "
+        "`:` type($memref) `,` type($x) `->` type($sums)"
+    )
+
+    def __init__(
+        self,
+        x: Sequence[SSAValue],
+        memref: SSAValue,
+        index: SSAValue,
+        rows: int,
+        pixels: int,
+        *,
+        biased: bool = False,
+    ) -> None:
+        super().__init__(
+            operands=[x, memref, index],
+            result_types=[[I32X4] * pixels],
+            properties={
+                "rows": IntegerAttr(rows, i64),
+                "biased": UnitAttr() if biased else None,
+            },
+        )
+
+    @property
+    def packed(self) -> bool:
+        """Whether the vectors lie in memory."""
+        return [each.type for each in self.x] != [I8X16] * len(self.x)
+
+    @property
+    def total(self) -> int:
+        """The vectors of all sums."""
+        if not self.packed:
+            return len(self.x)
+        type_: Attribute = self.x[0].type
+        return cast(Vector, type_).get_shape()[0]
+
+    @property
+    def vectors(self) -> int:
+        """The vectors of one sum."""
+        return self.total // len(self.sums)
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return self.rows.value.data
+
+    @property
+    def head(self) -> int:
+        """The words in front of the rows."""
+        return 0 if self.biased is None else MOST_ROWS
+
+    @property
+    def words(self) -> int:
+        """The words of all rows, and of the first values in front of them."""
+        return self.head + self.count * self.vectors * ROW_WORDS
+
+    def verify_(self) -> None:
+        """Vectors of one or two sums, and a table of words that holds all rows."""
+        if not 1 <= len(self.sums) <= MOST_PIXELS:
+            raise VerifyException(f"expected one or two results, got {len(self.sums)}")
+        self.verify_vectors()
+        if not 1 <= self.count <= MOST_ROWS:
+            raise VerifyException(f"expected 1 to {MOST_ROWS} rows, got {self.count}")
+        type_ = self.memref.type
+        assert is_buffer_type(type_)
+        if type_.element_type != i32 or tuple(type_.get_strides() or ()) != (1,):
+            raise VerifyException(f"expected one axis of i32 without gaps, got {type_}")
+        if 0 <= type_.get_shape()[0] < self.words:
+            raise VerifyException(f"expected at least {self.words} elements, got {type_}")
+
+    def verify_vectors(self) -> None:
+        """As many vectors for each sum, of which there are not too many.
+
+        Raises: VerifyException if there are not.
+        """
+        if self.packed and (len(self.x) != 1 or not is_pack(self.x[0].type)):
+            raise VerifyException("expected vector<16xi8>, or one pack of them")
+        if not self.total or self.total % len(self.sums):
+            raise VerifyException("expected as many vectors for each result")
+        if self.vectors > MOST_VECTORS:
+            what = f"rows of at most {MOST_VECTORS} vectors"
+            raise VerifyException(f"expected {what}, got {self.vectors}")
+
+
+@irdl_op_definition
+class AsFloatsOp(IRDLOperation):
+    """No instruction: the bits of words as those of floats.
+
+    ```mlir
+    %f = mve.as_floats %x : vector<4xi32> -> vector<4xf32>
+    ```
+    """
+
+    name = "mve.as_floats"
+
+    x = operand_def(I32X4)
+    result = result_def(F32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
+
+    def __init__(self, x: SSAValue) -> None:
+        super().__init__(operands=[x], result_types=[F32X4])

@@ -1,0 +1,161 @@
+"""`mve.mul_rows` in the interpreter, in plain C, and in Helium, against numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from helpers.c_harness import write_files
+from helpers.emulated import require
+from helpers.parsing import emit_text, parse
+from helpers.plain_c import computes
+from npu_dialect import mve
+from npu_dialect.interpreters import run_function
+from npu_passes.emit.c.mve_rows import Rows
+from npu_tools.verifying.emulators import run_on
+
+FIRST = 3
+"""The first word of the rows in the table."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An op on vectors of a buffer, and its table."""
+
+    rows: Rows
+
+    @property
+    def vectors(self) -> int:
+        """The number of all vectors."""
+        return self.rows.vectors * self.rows.pixels
+
+    @property
+    def inputs(self) -> list[NDArray[np.generic]]:
+        """Vectors side by side, and words, some of them large."""
+        random = np.random.default_rng(self.rows.words)
+        words = random.integers(-(2**31), 2**31, FIRST + self.rows.words)
+        x = random.integers(-128, 128, 16 * self.vectors)
+        return [x.astype(np.int8), words.astype(np.int32)]
+
+    @property
+    def wanted(self) -> NDArray[np.int32]:
+        """The sums of all pixels."""
+        x, words = self.inputs
+        own = words[FIRST:].astype(np.int32)
+        biases, rows = own[: self.rows.head], own[self.rows.head :]
+        weights = rows.view(np.int8).reshape(self.rows.rows, -1).astype(np.int64)
+        sums = x.reshape(self.rows.pixels, -1).astype(np.int64) @ weights.transpose()
+        lanes = sums[:, [min(lane, self.rows.rows - 1) for lane in range(4)]]
+        firsts = biases.astype(np.int64) if self.rows.biased else np.zeros(1, np.int64)
+        return (lanes + firsts).astype(np.int32).ravel()
+
+    @property
+    def text(self) -> str:
+        """A function that stores the sums."""
+        x, words = self.inputs
+        types = [f"memref<{len(x)}xi8, #npu.sram>", f"memref<{len(words)}xi32, #npu.sram>"]
+        types += [f"memref<{4 * self.rows.pixels}xi32, #npu.sram>"]
+        ends = np.cumsum([0, -(-len(x) // 16) * 16, -(-len(words) // 4) * 16, 64])
+        ways = ("input", "input", "output")
+        arguments = ", ".join(
+            f'%{name}: {type_} {{sram.{way}, npu.name = "{name}", sram.offset = {end} : i64}}'
+            for name, type_, way, end in zip(("x", "words", "y"), types, ways, ends, strict=False)
+        )
+        lines = [f"%c{index} = arith.constant {index} : index" for index in range(16 * 30)]
+        names = [f"%v{number}" for number in range(self.vectors)]
+        lines += [
+            f"{name} = mve.load %x[%c{16 * number}] : {types[0]} -> vector<16xi8>"
+            for number, name in enumerate(names)
+        ]
+        kinds = ["vector<16xi8>"] * self.vectors
+        if self.rows.packed:
+            kinds = [f"vector<{self.vectors}x16xi8>"]
+            lines.append(f"%p = mve.pack {', '.join(names)} : {kinds[0]}")
+            names = ["%p"]
+        sums = [f"%r{number}" for number in range(self.rows.pixels)]
+        end = f"rows {self.rows.rows}{' biased' * self.rows.biased} : {types[1]}"
+        lines += [
+            f"{', '.join(sums)} = mve.mul_rows {', '.join(names)} by %words[%c{FIRST}] {end}, "
+            f"{', '.join(kinds)} -> {', '.join(['vector<4xi32>'] * len(sums))}"
+        ]
+        lines += [
+            f"mve.store {name}, %y[%c{4 * number}] : vector<4xi32>, {types[2]}"
+            for number, name in enumerate(sums)
+        ]
+        head = f"func.func @rows({arguments}) attributes {{sram.arena = {ends[3]} : i64}}"
+        return "\n".join((f"{head} {{", *lines, "func.return", "}"))
+
+
+def cases(most: int) -> st.SearchStrategy[Case]:
+    """Some cases; `most`: the most vectors in registers."""
+    return (
+        st.builds(
+            Rows,
+            st.integers(1, mve.MOST_VECTORS),
+            st.integers(1, mve.MOST_ROWS),
+            st.integers(1, mve.MOST_PIXELS),
+            st.booleans(),
+            st.booleans(),
+        )
+        .filter(lambda rows: rows.packed or rows.vectors * rows.pixels <= most)
+        .map(Case)
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases(30))
+def test_the_interpreter(case: Case) -> None:
+    (found,) = run_function(parse(case.text), None, case.inputs)
+    np.testing.assert_array_equal(found, case.wanted)
+
+
+SOME = [
+    Case(Rows(*each))
+    for each in (
+        (2, 4, 2, False, True),  # two pixels in registers, as of three channels
+        (3, 4, 2, False, False),
+        (5, 4, 1, False, True),
+        (2, 3, 2, False, False),
+        (1, 1, 1, False, True),
+        (6, 2, 1, False, False),
+        (5, 4, 2, True, True),
+        (15, 4, 2, True, True),  # rows that loads do not reach from one pointer
+        (15, 4, 1, True, False),
+        (12, 3, 2, True, False),
+        (9, 4, 2, True, False),
+    )
+]
+
+
+@pytest.mark.parametrize("case", SOME, ids=lambda case: case.rows.name)
+def test_plain_c(case: Case) -> None:
+    computes(case.text, "rows", case.inputs, [case.wanted], "c")
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O3"])
+@pytest.mark.parametrize("case", SOME, ids=lambda case: case.rows.name)
+def test_helium(case: Case, level: str, tmp_path: Path) -> None:
+    """The instructions on the emulated Cortex-M55."""
+    require("cortex-m55")
+    write_files(tmp_path, emit_text(case.text, "rows"), "rows")
+    inputs = {name: each for name, each in zip(("x", "words"), case.inputs, strict=True)}
+    (run,) = run_on("cortex-m55", tmp_path / "rows.c", [inputs], flags=[level], timeout=60).runs
+    np.testing.assert_array_equal(run.outputs["y"], case.wanted)
+
+
+@pytest.mark.parametrize("case", SOME, ids=lambda case: case.rows.name)
+def test_few_registers_have_all_sums(case: Case) -> None:
+    """Eight registers are even, and a loop takes one of them; each sum is its own until joined."""
+    rows = case.rows
+    assert len(set(rows.sums.values())) <= (6 if len(rows.phases) > 1 else 2 * mve.MOST_ROWS)
+    text = "\n".join(rows.instructions())
+    assert text.count("vmladav.s8") == rows.rows * rows.pixels
+    assert text.count("vmladav") == rows.rows * rows.vectors * rows.pixels
+    assert text.count("vmov") == 2 * rows.pixels
+    assert (len([*rows.instructions()]) == 31) == (rows.name == "mul_rows_2_4_2_biased")
