@@ -25,6 +25,7 @@ from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.gathers import BYTES, FOUR, INSTRUCTION
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.patch_plan import FARTHEST
+from npu_plans.kernels.row_blocks import FREE
 from npu_plans.kernels.run_cost import STORED, RunCost
 from npu_plans.kernels.sixteen_plan import is_worth
 
@@ -39,15 +40,14 @@ SAVED = 0.25
 TOGETHER = 4
 """The most outputs at the end of a row that are computed together."""
 AT_END = 8
-"""The most vectors that these have: more would be loaded from the stack again and again."""
-IN_REGISTERS = 5
-"""The most vectors of windows that stay in registers. With more, two filters share their loads."""
+"""The most vectors that these have: half of them stay in registers, the others on the stack."""
 TAKEN, RELOADED = 1.5, 1.0
-"""Instructions of an output for a vector: a product and half of a load, and a window's own load."""
+"""Instructions of an output for a vector: a product and half of a load of weights, and what windows
+take that do not stay in registers. Two filters share the load of one, and it is packed before."""
 GATHERED, LIMITED = 4.0, 12.0
 """Instructions that gather a vector of a window inside of the map, and at its border."""
 STRAIGHT = 16
-"""The most filters in straight-line code. In a loop, gcc keeps pointers to tables on the stack."""
+"""The most filters in straight-line code."""
 OTHER_CODE = 1400
 """Bytes of the code of runs, about."""
 DEAR = 2
@@ -58,14 +58,21 @@ NEAR = 1 << 8
 
 @dataclass(frozen=True)
 class Parts:
-    """The outputs of a row: single ones in front of `pairs`, then up to `together` at a time.
+    """The outputs of a row: a first one `alone` if they are odd, then pairs, and the last ones.
 
-    `ends`: the first ones of those.
+    Both windows of `pairs` lie on the map; those of pairs `before` and `behind` these may not. From
+    `end` on, all are computed together.
     """
 
+    alone: bool
+    before: range
     pairs: range
-    together: int
-    ends: range
+    behind: range
+
+    @property
+    def end(self) -> int:
+        """The first output that is computed together with all behind it."""
+        return self.behind.stop
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class ImagePlan:
 
     def total(self, filters: int) -> float:
         """The instructions of an output, on average, if so many filters read its window."""
-        reloads = PAIR * self.vectors > IN_REGISTERS
+        reloads = PAIR * self.vectors > FREE
         cut = [len(cut_positions(axis)) / axis.outputs for axis in (self.rows, self.columns)]
         inside = (1 - cut[0]) * (1 - cut[1])
         gathered = inside * GATHERED + (1 - inside) * LIMITED
@@ -141,25 +148,32 @@ class ImagePlan:
 
         Each part of a row has code of its own, and so have rows at a border.
         """
-        parts = self.parts(interior(self.columns, None))
+        parts = self.parts(interior(self.columns, None), cut=False)
         four, gathered = FOUR * (self.vectors * TAKEN + STORED), self.vectors * LIMITED
-        single = (parts.pairs.start > 0) + parts.together * len(parts.ends)
+        borders = PAIR * (len(parts.before) > 0), PAIR * (len(parts.behind) > 0)
+        ends = parts.alone + self.columns.outputs - parts.end
         pairs = PAIR * (len(parts.pairs) > 0)
-        found = (single + pairs) * (four + gathered)
+        found = ends + sum(borders) + pairs
         if cut_positions(self.rows):
-            found *= 2
+            found += ends + PAIR
+        found *= four + gathered
         if filters <= STRAIGHT:
             found += pairs * four * (-(-filters // FOUR) - 1)
         return max(0, round(INSTRUCTION * found) - OTHER_CODE)
 
-    def parts(self, columns: Span) -> Parts:
-        """How the outputs of a row are computed; those of `columns` lie on the map."""
-        low, high = (0, 0) if columns.empty else (columns.low, columns.high)
-        together = max(1, min(TOGETHER, AT_END // self.vectors))
-        end = low + (high - low) // PAIR * PAIR
-        while end > low and columns.total - end + PAIR <= together:
-            end -= PAIR
-        return Parts(range(low, end, PAIR), together, range(end, columns.total, together))
+    def parts(self, columns: Span, *, cut: bool) -> Parts:
+        """How the outputs of a row are computed; those of `columns` lie on the map.
+
+        If padding cuts the row, no window lies on the map.
+        """
+        alone = columns.total % PAIR
+        together = TOGETHER if TOGETHER * self.vectors <= AT_END else 0
+        end = max(alone, columns.total - together)
+        low, high = (end, end) if cut or columns.empty else (columns.low, columns.high)
+        low = min(max(alone, low + (low - alone) % PAIR), end)
+        high = max(low, min(high - (high - alone) % PAIR, end))
+        pairs = (range(*each, PAIR) for each in ((alone, low), (low, high), (high, end)))
+        return Parts(bool(alone), *pairs)
 
     @cached_property
     def bases(self) -> tuple[int, int]:

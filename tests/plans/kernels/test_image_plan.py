@@ -74,28 +74,47 @@ def test_rows_that_padding_cuts_reach_less_far() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "pairs", "ends"),
+    ("width", "alone", "before", "pairs", "end"),
     [
-        (10, range(1, 7, 2), [7]),  # the last pair, and the one that padding cuts
-        (11, range(1, 7, 2), [7]),
-        (4, range(1, 1, 2), [1]),
-        (2, range(0, 0, 2), [0]),
+        (10, False, range(0, 2, 2), range(2, 6, 2), 6),  # the last four, one of which is cut
+        (11, True, range(1, 1, 2), range(1, 7, 2), 7),
+        (4, False, range(0, 0, 2), range(0, 0, 2), 0),
+        (3, True, range(1, 1, 2), range(1, 1, 2), 1),
+        (1, True, range(1, 1, 2), range(1, 1, 2), 1),
     ],
 )
 def test_the_last_outputs_of_a_row_are_computed_together(
-    width: int, pairs: range, ends: list[int]
+    width: int, alone: bool, before: range, pairs: range, end: int
 ) -> None:
     columns = Axis(width, 3, 1, 1, 1)
-    plan = plan_of(Axis(5, 3), columns)
-    parts = plan.parts(interior(columns, None))
-    assert (parts.pairs, list(parts.ends), parts.together) == (pairs, ends, 4)
+    parts = plan_of(Axis(5, 3), columns).parts(interior(columns, None), cut=False)
+    assert (parts.alone, parts.before, parts.pairs, parts.end) == (alone, before, pairs, end)
+
+
+@given(AXES, st.integers(1, 5), st.booleans())
+def test_the_parts_of_a_row_are_all_its_outputs(columns: Axis, channels: int, cut: bool) -> None:
+    """Pairs whose windows lie on the map are those of the row that do, but for the last outputs."""
+    span = interior(columns, None)
+    plan = plan_of(Axis(9, 5), columns, channels)
+    parts = plan.parts(span, cut=cut)
+    found = [0] * parts.alone
+    for pair in (*parts.before, *parts.pairs, *parts.behind):
+        found += [pair, pair + 1]
+    assert [*found, *range(parts.end, columns.outputs)] == list(range(columns.outputs))
+    whole = [
+        pair
+        for pair in (*parts.before, *parts.pairs, *parts.behind)
+        if not cut and span.low <= pair < pair + 1 < span.high
+    ]
+    assert list(parts.pairs) == whole
 
 
 def test_more_vectors_leave_fewer_outputs_together() -> None:
+    """Eight vectors at most. Two outputs are together anyway."""
     columns = Axis(10, 5, 1, 2, 2)
-    parts = plan_of(Axis(9, 5), columns).parts(interior(columns, None))
-    assert parts.together == 1
-    assert list(parts.ends) == [8, 9]
+    span = interior(columns, None)
+    assert plan_of(Axis(9, 3), columns, 2).parts(span, cut=False).end == 6
+    assert plan_of(Axis(9, 5), columns).parts(span, cut=False).end == 10
 
 
 def test_what_fits() -> None:
@@ -161,7 +180,7 @@ def test_few_filters_are_straight_code() -> None:
     ("channels", "size", "filters", "runs"),
     [
         (8, 7, 96, 1),
-        (8, 7, 16, 5),  # not worth their code and tables if the layer runs once
+        (8, 7, 16, 4),  # not worth their code and tables if the layer runs once
         (8, 32, 32, 1),
         (16, 32, 32, 0),  # runs of whole vectors take less, however often
         (64, 7, 96, 0),

@@ -3,7 +3,7 @@
 "memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x3x3x3xi8, #npu.flash>, initial_value = dense<2> : tensor<4x3x3x3xi8>, constant}> : () -> ()
 
 // A window of 27 bytes is two vectors, which are gathered once for all filters. Two neighbouring outputs share the places of their
-// bytes, and the weights. Rows of padding have code of their own, in which limits make bytes outside of the map the zero point.
+// bytes, and the weights. The last four outputs are computed together, two of them from the stack. Rows of padding have code of their own, in which limits make bytes outside of the map the zero point.
 // CHECK:       sym_name = "images_places", type = memref<288xi16, #npu.flash>
 // CHECK:       sym_name = "images_greatest", type = memref<288xi8, #npu.flash>
 // CHECK-LABEL: func.func @images(
@@ -12,14 +12,16 @@
 // CHECK:             [[TABLE:%[a-z0-9_]+]] = dsp.opaque
 // CHECK:             [[EVEN:%[a-z0-9_]+]] = mve.load [[TABLE]]
 // CHECK-NEXT:        [[ODD:%[a-z0-9_]+]] = mve.load [[TABLE]]
+// CHECK-NEXT:        dsp.keep_order
 // CHECK-NEXT:        mve.gather %x{{.*}} at [[EVEN]] reach 1091 : memref<1536xi8, #npu.sram>
 // CHECK-NEXT:        mve.gather %x{{.*}} at [[ODD]] reach 1091 : memref<1536xi8, #npu.sram>
 // CHECK:             mve.gather %x{{.*}} at [[EVEN]] reach 1091
-// CHECK:             [[W:%[a-z0-9_]+]] = mve.load %run{{.*}} -> vector<16xi8>
-// CHECK-NEXT:        mve.mul_across %{{.*}}, [[W]] : vector<16xi8>
-// CHECK-NEXT:        mve.mul_across %{{.*}}, [[W]] : vector<16xi8>
-// CHECK:             mve.mla_across
+// CHECK:             [[BLOCK:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<36xi32, strided<[1], offset: ?>, #npu.flash>
+// CHECK-NEXT:        dsp.keep_order
+// CHECK-NEXT:        mve.mul_rows %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} by [[BLOCK]][%c0] rows 4 biased : {{.*}} -> vector<4xi32>, vector<4xi32>
+// CHECK-NEXT:        dsp.keep_order
 // CHECK:             mve.scatter
+// CHECK:           mve.pack %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : vector<4x16xi8>
 // CHECK:         } else {
 // CHECK:           mve.min %{{.*}}, %limit{{.*}} : vector<16xi8>
 // CHECK:           mve.max %{{.*}}, %limit{{.*}} : vector<16xi8>

@@ -148,9 +148,14 @@ class Layer:
         """The table of biases minus zero point * sum of weights, for windows without padding."""
         if self.zero_point == 0 and self.surplus is None:
             return self.plain
+        return self.table("starts", wrapped(self.first_values))
+
+    @property
+    def first_values(self) -> NDArray[np.int64]:
+        """The values of this table."""
         total = self.counted.reshape(len(self.bias), -1).astype(np.int64).sum(axis=1)
         surplus = 0 if self.surplus is None else self.surplus
-        return self.table("starts", wrapped(self.bias - self.zero_point * total - surplus))
+        return self.bias - self.zero_point * total - surplus
 
     def biases(self, filter: Index, lanes: Sequence[int], *, folded: bool) -> list[SSAValue]:
         """First values of the sums of filters `filter + lane`, for each of `lanes`."""

@@ -5,18 +5,17 @@
     %halves = mve.push_bytes %odd, %even : vector<8xi16>
     %window = mve.as_bytes %halves : vector<8xi16> -> vector<16xi8>
     scf.for %oc = %c0 to %c16 step %c4 {
-      %w = mve.load %taps[%k] : memref<512xi8, #npu.flash> -> vector<16xi8>
-      %sum = mve.mul_across %window, %w : vector<16xi8>
+      %sums, %sums_1 = mve.mul_rows %window, %window_1 by %run[%k] rows 4 biased : ...
 
 A window is one run of bytes (`image_plan.py`), as wherever channels are last a kernel row is one
-(`vector_dense.py`). It is gathered once for all filters. Two neighbouring pixels share weights, and
-so do all pixels of a pooling window. The places of windows that padding cuts are loaded from a
-table, as are the limits that make bytes outside of the map the zero point.
+(`vector_dense.py`). It is gathered once for all filters. Two neighbouring pixels share weights
+(`filter_blocks.py`). The places of windows that padding cuts are loaded from a table, as are the
+limits that make bytes outside of the map the zero point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TypeAlias
 
@@ -29,25 +28,26 @@ from npu_dialect import dsp, mve
 from npu_dialect.npu import PoolAttr
 from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
+from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Filters, Side, Window
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_outputs import FOUR, Block, FoldedOutputs, VectorOutputs
-from npu_passes.lowering.kernels.vector_runs import NearTaps
+from npu_passes.lowering.kernels.vector_outputs import Block, FoldedOutputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_runs import part
 from npu_passes.lowering.kernels.vector_starts import Classes
 from npu_passes.lowering.kernels.walk import each_row, visit
 from npu_passes.support.common import window_start
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.gathers import BYTES, EIGHT
-from npu_plans.kernels.image_plan import IN_REGISTERS, STRAIGHT, ImagePlan, cut_positions
+from npu_plans.kernels.image_plan import STRAIGHT, ImagePlan, cut_positions
 from npu_plans.kernels.packing import PAIR
 
-Window: TypeAlias = Sequence[SSAValue]
-"""The vectors of a window."""
 Pixel: TypeAlias = tuple[Index, Index]
 """The row and the column of an output."""
+Gather: TypeAlias = Callable[[], Sequence[Window]]
+"""Gathers the windows of one or two outputs."""
 
 
 def plan_of(grid: Grid, pool: PoolAttr | None) -> ImagePlan:
@@ -77,9 +77,7 @@ class ImageKernel:
         self.plan, self.signed = plan_of(grid, pool), SignedBytes(layer, map)
         self.axes = None if pool is None else pool.axes(grid.rows.outputs, grid.columns.outputs)
         self.classes = Classes(grid.rows), Classes(grid.columns)
-        weights = layer.weights.reshape(len(layer.bias), -1)
-        rest = self.plan.bytes - self.plan.taps
-        self.taps = layer.table("taps", np.pad(weights, ((0, 0), (0, rest))).ravel())
+        self.blocks = FilterBlocks(layer, outputs, self.plan.vectors, self.count)
         self.map = layer.vector(map)
 
     @staticmethod
@@ -100,6 +98,7 @@ class ImageKernel:
         def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
             self.start = b.mul(b.mul(group, self.groups.channels), self.grid.apart)
             self.first_filter = b.mul(group, self.count)
+            self.blocks.group = group
             self.one_group()
             return ()
 
@@ -117,8 +116,8 @@ class ImageKernel:
 
         def pooled(row: Index, column: Index, *, inside: bool) -> None:
             pixels = self.pixels(row, column)
-            windows = self.windows(pixels, [inside] * len(pixels), every)
-            self.filters(windows, row, column, often=inside)
+            gathers = self.gathers(pixels, [inside] * len(pixels), every)
+            self.greatest(gathers, row, column, often=inside)
 
         inner, outer = partial(pooled, inside=True), partial(pooled, inside=False)
         visit(self.b, rows, columns, 1, inner, outer)
@@ -126,33 +125,42 @@ class ImageKernel:
     # -- outputs ---------------------------------------------------------------------------------
 
     def row(self, columns: Span, row: Index, inside: bool) -> tuple[()]:
-        """Compute a row: single outputs at its start, pairs, and some at its end together.
+        """Compute a row: two outputs at a time, and some at its end together.
 
-        Nothing is stored between the last ones, so the output may follow a dying input closely.
+        Nothing is stored between the last ones, so the output may follow a dying input closely. If
+        padding cuts the row, all windows may lie anywhere, in one loop.
         """
-        b, part, rows = self.b, self.plan.parts(columns), self.classes[0]
+        b, part, rows = self.b, self.plan.parts(columns, cut=not inside), self.classes[0]
         cut = cut_positions(self.grid.rows)
         known = [each for each in rows.positions if (each in cut) != inside]
 
-        def some(column: Index, whole: Sequence[bool]) -> None:
+        def some(column: Index, whole: Sequence[bool], *, often: bool = False) -> None:
             pixels = [(row, b.add(column, number)) for number in range(len(whole))]
-            windows = self.windows(pixels, [inside and each for each in whole], known)
-            often = inside and isinstance(column, SSAValue)
-            self.filters(windows, row, column, often=often)
+            self.filters(self.gathers(pixels, whole, known), row, column, often=often)
 
-        def single(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            some(column, [False])
-            return ()
+        def border(column: Index, count: int) -> None:
+            places = range(column, column + count) if isinstance(column, int) else ()
+            whole = [inside and columns.low <= each < columns.high for each in places]
+            some(column, whole or [False] * count)
 
         def pair(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            some(column, [True] * PAIR)
+            some(column, [True] * PAIR, often=isinstance(column, SSAValue))
             return ()
 
-        b.loop(0, part.pairs.start, single, hint="ox")
+        def borders(columns: range) -> None:
+            def one(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                border(column, PAIR)
+                return ()
+
+            b.loop(columns.start, columns.stop, one, step=PAIR, hint="ox")
+
+        if part.alone:
+            border(0, 1)
+        borders(part.before)
         b.loop(part.pairs.start, part.pairs.stop, pair, step=PAIR, hint="ox")
-        for first in part.ends:
-            last = min(first + part.together, columns.total)
-            some(first, [columns.low <= each < columns.high for each in range(first, last)])
+        borders(part.behind)
+        if part.end < columns.total:
+            border(part.end, columns.total - part.end)
         return ()
 
     def pixels(self, row: Index, column: Index) -> list[Pixel]:
@@ -162,53 +170,104 @@ class ImageKernel:
         top, left = b.mul(row, ys.stride), b.mul(column, xs.stride)
         return [(b.add(top, y), b.add(left, x)) for y in range(ys.kernel) for x in range(xs.kernel)]
 
-    def filters(self, windows: Sequence[Window], row: Index, column: Index, *, often: bool) -> None:
+    def filters(self, gathers: Sequence[Gather], row: Index, column: Index, *, often: bool) -> None:
         """Compute all filters of some windows, four at a time; without a loop if it is `often`."""
-        b, outputs, count = self.b, self.outputs, self.count
-        straight, blocks = often and count <= STRAIGHT, list[Block]()
+        b, sides = self.b, self.sides(gathers)
 
-        def block(filter: Index, count: int) -> None:
-            kept = outputs.kept(self.sums(windows, filter, count), len(windows))
-            if self.axes is not None:
-                kept = outputs.greatest(kept[:1], kept[1:])
-            if (biases := self.layer.folded) is not None:
-                first = None if count == FOUR else count
-                load = mve.LoadOp(biases, b.value(filter), mve.I32X4, first)
-                bias = b.insert(load, "bias").result
-                kept = [b.insert(mve.AddOp(each, bias), "sums").result for each in kept]
-            if straight and isinstance(outputs, FoldedOutputs):
-                blocks.append((kept, filter, count))
-            else:
-                outputs.put(kept, filter, count, row, column)
+        def block(block: Filters) -> Iterator[tuple[Index, Block]]:
+            for number, side in enumerate(sides):
+                biased = self.blocks.plan.biased(block.count, side.pixels, packed=side.packed)
+                kept = self.blocks.sums(side, block, biased=biased)
+                if not biased:
+                    kept = self.blocks.biased(kept, block)
+                yield b.add(column, PAIR * number), self.block(kept, block)
 
-        if not straight:
-            self.layer.each_block(block, self.first_filter, count)
+        if not (often and self.count <= STRAIGHT):
+            self.each_block(lambda each: self.put(block(each), row))
             return
-        for first in range(0, count, FOUR):
-            block(b.add(self.first_filter, first), min(FOUR, count - first))
-        if isinstance(outputs, FoldedOutputs):
-            outputs.put_all(blocks, row, column)
+        found = (each for filters in self.blocks.straight() for each in block(filters))
+        self.put(found, row)
 
-    def sums(self, windows: Sequence[Window], filter: Index, count: int) -> list[SSAValue]:
-        """The sums of some windows for some filters, ordered by window, then by filter."""
-        b, found = self.b, dict[tuple[int, int], SSAValue]()
-        together = 1 if sum(map(len, windows)) <= IN_REGISTERS else 2
-        weights = NearTaps(b, self.taps, self.plan.bytes, filter, count)
-        for first in range(0, count, together):
-            lanes = range(first, min(first + together, count))
-            for vector in range(self.plan.vectors):
-                b.insert(dsp.KeepOrderOp.create())
-                loaded = [weights.load(lane, vector * BYTES) for lane in lanes]
-                for pixel, window in enumerate(windows):
-                    for lane, w in zip(lanes, loaded, strict=True):
-                        key, data = (pixel, lane), window[vector]
-                        op = mve.MulAcrossOp(data, w)
-                        if key in found:
-                            op = mve.MlaAcrossOp(data, w, found[key])
-                        found[key] = b.insert(op, "sum").result
-        return [found[key] for key in sorted(found)]
+    def greatest(
+        self, gathers: Sequence[Gather], row: Index, column: Index, *, often: bool
+    ) -> None:
+        """Compute all filters of a pooling window; the maxima of its pixels are kept.
+
+        If few filters are straight code, all of them read two windows before the next ones are
+        gathered, so windows stay in registers.
+        """
+        straight = list(self.blocks.straight()) if often and self.count <= STRAIGHT else []
+        best: list[list[SSAValue]] = [[] for _ in straight]
+
+        def more(side: Side, block: Filters, best: list[SSAValue]) -> list[SSAValue]:
+            kept = [*best, *self.blocks.sums(side, block)]
+            return self.outputs.greatest(kept[:1], kept[1:])
+
+        def last(best: Sequence[SSAValue], block: Filters) -> tuple[Index, Block]:
+            return column, self.block(self.blocks.biased(best, block), block)
+
+        if straight and self.blocks.plan.stays(PAIR, len(straight)):
+            for gather in gathers:
+                side = self.blocks.side(gather(), packed=False)
+                best = [more(side, *each) for each in zip(straight, best, strict=True)]
+            self.put(map(last, best, straight), row)
+            return
+        sides = self.sides(gathers, 1)
+
+        def one(block: Filters) -> tuple[Index, Block]:
+            found: list[SSAValue] = []
+            for side in sides:
+                found = more(side, block, found)
+            return last(found, block)
+
+        if straight:
+            self.put(map(one, straight), row)
+        else:
+            self.each_block(lambda block: self.put([one(block)], row))
+
+    def each_block(self, body: Callable[[Filters], None]) -> None:
+        """Build a loop over the blocks of filters."""
+
+        def block(first: Index, filters: int) -> None:
+            body(self.blocks.one(first, filters))
+
+        self.layer.each_block(block, 0, self.count)
+
+    def sides(self, gathers: Sequence[Gather], kept: int = 0) -> list[Side]:
+        """Gather windows. The first ones stay in registers if they are few enough.
+
+        `kept`: vectors that are kept beside them.
+        """
+        return [
+            self.blocks.side(gather(), packed=number > 0 or not self.blocks.plan.stays(PAIR, kept))
+            for number, gather in enumerate(gathers)
+        ]
+
+    def block(self, kept: Sequence[SSAValue], block: Filters) -> Block:
+        """What is kept of some pixels for a block of filters."""
+        filter = self.b.add(self.first_filter, block.first)
+        return kept, filter, block.count, self.blocks.scales(block)
+
+    def put(self, blocks: Iterable[tuple[Index, Block]], row: Index) -> None:
+        """Requantise and store what is kept of pixels from some columns on."""
+        if isinstance(self.outputs, FoldedOutputs):
+            found = list(blocks)
+            for column in dict.fromkeys(column for column, _ in found):
+                self.outputs.put_all([each for at, each in found if at == column], row, column)
+            return
+        for column, (kept, filter, filters, scales) in blocks:
+            self.outputs.put(kept, filter, filters, row, column, scales=scales)
 
     # -- windows ---------------------------------------------------------------------------------
+
+    def gathers(
+        self, pixels: Sequence[Pixel], whole: Sequence[bool], rows: Sequence[int]
+    ) -> list[Gather]:
+        """What gathers the windows of some outputs, two by two."""
+        return [
+            partial(self.windows, pixels[each : each + PAIR], whole[each : each + PAIR], rows)
+            for each in range(0, len(pixels), PAIR)
+        ]
 
     def windows(
         self, pixels: Sequence[Pixel], whole: Sequence[bool], rows: Sequence[int]
@@ -244,14 +303,13 @@ class ImageKernel:
         number = b.mul(rows.number(b, row), len(columns.positions))
         number = b.mul(b.add(number, columns.number(b, column)), self.plan.bytes)
         (found,) = self.gathered(number, [at], reach)
-        return [self.limited(data, b.add(number, k * BYTES)) for k, data in enumerate(found)]
+        limits = [part(b, table, number, self.plan.bytes) for table in self.limits]
+        return [self.limited(data, limits, k * BYTES) for k, data in enumerate(found)]
 
-    def limited(self, data: SSAValue, place: Index) -> SSAValue:
-        """A vector whose bytes outside of the map are the zero point; `place` is its class's."""
-        if self.limits is None:
-            return data
+    def limited(self, data: SSAValue, limits: Sequence[SSAValue], place: int) -> SSAValue:
+        """A vector whose bytes outside of the map are the zero point; `limits` are of its class."""
         b = self.b
-        for table, op in zip(self.limits, (mve.MinOp, mve.MaxOp), strict=True):
+        for table, op in zip(limits, (mve.MinOp, mve.MaxOp), strict=False):
             limit = b.insert(mve.LoadOp(table, b.value(place), mve.I8X16), "limit").result
             data = b.insert(op(data, limit), "window").result
         return data
@@ -269,15 +327,16 @@ class ImageKernel:
         them on the stack.
         """
         b = self.b
-        table = b.insert(dsp.OpaqueOp(self.table), "places").result
+        table = part(b, self.table, number, self.plan.bytes)
         found = [list[SSAValue]() for _ in starts]
         for vector in range(self.plan.vectors):
-            place = b.add(number, vector * BYTES)
-            ends = (place,) if self.plan.is_near else (place, b.add(place, EIGHT))
+            place = vector * BYTES
+            ends = (place,) if self.plan.is_near else (place, place + EIGHT)
             type_ = mve.I8X16 if self.plan.is_near else mve.I16X8
             places = [
                 b.insert(mve.LoadOp(table, b.value(each), type_), "places").result for each in ends
             ]
+            b.insert(dsp.KeepOrderOp.create())
             for window, start in zip(found, starts, strict=True):
                 window.append(self.signed.bytes(self.vector(start, places, reach)))
         return found
@@ -307,19 +366,18 @@ class ImageKernel:
         return [[*each[::2], *each[1::2]] for each in self.plan.places(row, column)]
 
     @cached_property
-    def limits(self) -> tuple[SSAValue, SSAValue] | None:
-        """The greatest and the least bytes of all classes; None if no window has padding."""
+    def limits(self) -> Sequence[SSAValue]:
+        """The greatest and the least bytes of all classes; nothing if no window has padding."""
         rows, columns = self.classes
         pads = [self.plan.pads(y, x) for y in rows.positions for x in columns.positions]
         if not np.any(pads):
-            return None
+            return ()
         point, (low, high) = self.layer.zero_point, limits_of(i8)
         numbers = [np.where(pads, point, widest).astype(np.int8) for widest in (high, low)]
-        greatest, least = (
+        return [
             self.layer.table(what, each.ravel())
             for what, each in zip(("greatest", "least"), numbers, strict=True)
-        )
-        return greatest, least
+        ]
 
     def of_classes(
         self,

@@ -212,10 +212,12 @@ class VectorOutputs(Outputs):
         column: Index,
         *,
         flat: bool = False,
+        scales: SSAValue | None = None,
     ) -> None:
-        """See `Outputs`."""
+        """See `Outputs`; `scales`: those of the filters, if they are known."""
         b, (pixel, line) = self.b, self.steps
-        scales, width = self.scales(filter, filters), shape_of(self.layer.out)[3]
+        scales = self.scales(filter, filters) if scales is None else scales
+        width = shape_of(self.layer.out)[3]
         place = b.mul(column, pixel)
         if line == pixel * width and not flat:
             place = b.mul(b.add(b.mul(row, width), column), pixel)
@@ -241,8 +243,8 @@ class VectorOutputs(Outputs):
         b.insert(mve.StoreOp(self.bounded(numbers), self.memory, b.value(at), first))
 
 
-Block: TypeAlias = tuple[Sequence[SSAValue], Index, int]
-"""What is kept of some pixels, the first filter, and the number of filters."""
+Block: TypeAlias = tuple[Sequence[SSAValue], Index, int, SSAValue]
+"""What is kept of some pixels, the first filter, the number of filters, and their scales."""
 Folded: TypeAlias = tuple[SSAValue, Index, int | None]
 """A vector of outputs, the first filter, and how many lanes count: all if it is None."""
 
@@ -259,9 +261,11 @@ class FoldedOutputs(VectorOutputs):
         column: Index,
         *,
         flat: bool = False,
+        scales: SSAValue | None = None,
     ) -> None:
-        """See `Outputs`; outputs that are folded are never `flat`."""
-        self.put_all([(kept, filter, filters)], row, column)
+        """See `VectorOutputs`; outputs that are folded are never `flat`."""
+        scales = self.scales(filter, filters) if scales is None else scales
+        self.put_all([(kept, filter, filters, scales)], row, column)
 
     def put_all(self, blocks: Sequence[Block], row: Index, column: Index) -> None:
         """Store several blocks of filters, each with what is kept of neighbouring pixels.
@@ -269,8 +273,8 @@ class FoldedOutputs(VectorOutputs):
         Their pixels are the same, so the windows that hold one are found once for all blocks.
         """
         pixels: dict[int, list[Folded]] = {}
-        for kept, filter, filters in blocks:
-            scales, first = self.scales(filter, filters), None if filters == FOUR else filters
+        for kept, filter, filters, scales in blocks:
+            first = None if filters == FOUR else filters
             for number, sums in enumerate(kept):
                 value = self.bounded(self.products(sums, scales))
                 pixels.setdefault(number, []).append((value, filter, first))

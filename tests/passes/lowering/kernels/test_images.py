@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -203,12 +204,20 @@ KINDS = {
         LARGE, input=(1, 16, 12, 13), filters=16, groups=2, last=True
     ),
     "rows that are all cut": replace(LARGE, input=(1, 2, 2, 60), kernel=(5, 3), pads=(2, 1, 2, 1)),
+    "few filters, pooled": replace(
+        LARGE, input=(1, 1, 16, 18), filters=6, kernel=(5, 5), pads=(0, 0, 0, 0), pool=PAIRS
+    ),
+    "three vectors": replace(
+        LARGE, input=(1, 1, 49, 10), filters=20, kernel=(10, 4), strides=(2, 2), pads=(4, 1, 5, 1)
+    ),
+    "ten vectors": replace(LARGE, filters=6, kernel=(7, 7), pads=(0, 0, 0, 0)),
 }
 
 
 SLOW = pytest.mark.slow
 NEAR = (
     *("near", "channels last", "folded", "rows that are all cut"),
+    *("few filters, pooled", "three vectors"),
     *("four channels on a small map", "eight channels on a small map"),
 )
 """Those whose windows lie within the reach of a vector of bytes."""
@@ -219,6 +228,21 @@ def test_windows_are_gathered(name: str) -> None:
     loops = loops_of(KINDS[name])
     assert ("mve.gather_bytes" in loops) == (name in NEAR)
     assert ("mve.push_bytes" in loops) == (name not in NEAR)
+    assert "mve.mul_rows" in loops
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("three channels", {"4"}),  # two of the last four outputs of a row
+        ("three vectors", set[str]()),
+        ("ten vectors", {"10", "20"}),  # an output alone, and pairs
+        ("few filters, pooled", set[str]()),  # all filters before the other two pixels are gathered
+        ("pooled", {"10"}),
+    ],
+)
+def test_large_windows_lie_on_the_stack(name: str, packed: set[str]) -> None:
+    assert set(re.findall(r"mve.pack.* : vector<(\d+)x16xi8>", loops_of(KINDS[name]))) == packed
 
 
 @pytest.mark.parametrize(

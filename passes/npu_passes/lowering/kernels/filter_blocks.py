@@ -1,0 +1,130 @@
+"""Products of vectors with blocks of four filters, whose table has their biases and scales, too.
+
+    %run = dsp.opaque %view : memref<80xi32, strided<[1], offset: ?>, #npu.flash>
+    %a, %b = mve.mul_rows %v, %w by %run[%c4] rows 4 biased : ...
+    %scales = mve.load %run[%c0] : ...
+
+`npu_plans/kernels/row_blocks.py` says how the table lies. The vectors of two pixels stay in
+registers if there are few; those of others are packed on the stack once for all filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect import dsp, mve
+from npu_passes.lowering.kernels.layer import Layer, wrapped
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.lowering.kernels.vector_runs import part
+from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.gathers import FOUR
+from npu_plans.kernels.row_blocks import RowBlocks
+
+Window: TypeAlias = Sequence[SSAValue]
+"""The vectors of a window."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """A block of up to four filters of a group: its place in a part of the table.
+
+    gcc knows nothing of the place of that.
+    """
+
+    first: Index
+    count: int
+    run: SSAValue
+    place: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """The vectors of one or two pixels as `mve.mul_rows` gets them."""
+
+    vectors: Sequence[SSAValue]
+    pixels: int
+    packed: bool
+
+
+class FilterBlocks:
+    """Builds the sums of a layer whose `filters` of each group read windows of some vectors."""
+
+    def __init__(self, layer: Layer, outputs: VectorOutputs, vectors: int, filters: int) -> None:
+        self.layer, self.b, self.outputs = layer, layer.b, outputs
+        biases, scaling = layer.first_values, outputs.scaling
+        self.plan = RowBlocks(vectors, filters, bool(biases.any()), bool(scaling.tables))
+        self.group: Index = 0
+
+    @cached_property
+    def table(self) -> SSAValue:
+        """All blocks."""
+        layer, scales = self.layer, np.array(self.outputs.scaling.scales, np.float32)
+        weights = layer.weights.reshape(len(layer.bias), -1).astype(np.int8)
+        words = self.plan.table(weights, wrapped(layer.first_values), scales)
+        return layer.table("taps", words)
+
+    def straight(self) -> Iterator[Filters]:
+        """All blocks of the group. Neighbouring ones share a pointer."""
+        filters, near = self.plan.filters, self.plan.near * FOUR
+        for first in range(0, filters, near):
+            count = min(near, filters - first)
+            run = self.part(first, count)
+            for behind in range(0, count, FOUR):
+                place = behind // FOUR * self.plan.pitch
+                yield Filters(first + behind, min(FOUR, count - behind), run, place)
+
+    def one(self, first: Index, count: int) -> Filters:
+        """The block of a filter."""
+        return Filters(first, count, self.part(first, count), 0)
+
+    def part(self, first: Index, count: int) -> SSAValue:
+        """The blocks of some filters."""
+        b, plan = self.b, self.plan
+        start = b.add(b.mul(self.group, plan.size), b.mul(first, plan.pitch // FOUR))
+        return part(b, self.table, start, replace(plan, filters=count).size)
+
+    def side(self, windows: Sequence[Window], *, packed: bool) -> Side:
+        """The vectors of one or two windows; `packed`: they lie on the stack."""
+        vectors = [vector for window in windows for vector in window]
+        if packed:
+            vectors = [self.b.insert(mve.PackOp(vectors), "windows").result]
+        return Side(vectors, len(windows), packed)
+
+    def sums(self, side: Side, block: Filters, *, biased: bool = False) -> Sequence[SSAValue]:
+        """The sums of a block, a vector for each pixel; `biased`: plus their first values.
+
+        gcc loads nothing for the block earlier, so its vectors stay in registers meanwhile.
+        """
+        b = self.b
+        b.insert(dsp.KeepOrderOp.create())
+        place = b.value(block.place + (self.plan.head - biased) * block.count)
+        sizes = block.count, side.pixels
+        op = mve.MulRowsOp(side.vectors, block.run, place, *sizes, biased=biased)
+        found = b.insert(op, "sums").sums
+        b.insert(dsp.KeepOrderOp.create())
+        return found
+
+    def biased(self, kept: Sequence[SSAValue], block: Filters) -> list[SSAValue]:
+        """Vectors of sums plus the first values of their filters."""
+        b = self.b
+        if not self.plan.biases:
+            return list(kept)
+        place = block.place + (self.plan.head - 1) * block.count
+        load = mve.LoadOp(block.run, b.value(place), mve.I32X4)
+        bias = b.insert(load, "bias").result
+        return [b.insert(mve.AddOp(each, bias), "sums").result for each in kept]
+
+    def scales(self, block: Filters) -> SSAValue:
+        """The scales of the filters of a block."""
+        b = self.b
+        if (same := self.outputs.splatted) is not None:
+            return same
+        load = mve.LoadOp(block.run, b.value(block.place), mve.I32X4)
+        words = b.insert(load, "scales").result
+        return b.insert(mve.AsFloatsOp(words), "scales").result

@@ -1,0 +1,92 @@
+"""Plans the table of a kernel that multiplies vectors with blocks of four filters at once. No IR.
+
+A block has the scales and the first values of its filters, then a row of bytes for each of them,
+in words. A last one of fewer filters is shorter.
+
+    words of a block of two vectors     0          4          8           40
+                                        4 scales   4 biases   4 rows      the next block
+
+A load of words reaches farther from its pointer than one of bytes, so all of a block have one
+pointer, and neighbouring blocks share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npu_plans.kernels.gathers import BYTES, FOUR
+
+WORDS = BYTES // 4
+"""The words of a vector."""
+REACH = 128
+"""A load reaches words that begin less than this behind its pointer."""
+FREE = 6
+"""The most vectors of pixels that stay in registers: two others become the sums."""
+FARTHEST = 15
+"""The most vectors of a row: the next row but one must be within reach."""
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """The blocks of the filters of a group, with rows of some `vectors`.
+
+    `biases` and `scales`: whether a block has them.
+    """
+
+    vectors: int
+    filters: int
+    biases: bool
+    scales: bool
+
+    @property
+    def head(self) -> int:
+        """The words of a filter in front of the rows of its block."""
+        return self.biases + self.scales
+
+    @property
+    def pitch(self) -> int:
+        """The words from a block to the next one."""
+        return FOUR * (self.head + self.vectors * WORDS)
+
+    @property
+    def size(self) -> int:
+        """The words of all blocks of a group."""
+        return self.filters * (self.head + self.vectors * WORDS)
+
+    @property
+    def near(self) -> int:
+        """How many neighbouring blocks share a pointer."""
+        return max(1, REACH // self.pitch)
+
+    def stays(self, pixels: int, kept: int) -> bool:
+        """Whether the vectors of some pixels, and others that are kept, stay in registers."""
+        return pixels * self.vectors + kept <= FREE
+
+    def biased(self, filters: int, pixels: int, *, packed: bool) -> bool:
+        """Whether the products of a block begin with first values.
+
+        They take a register beside all vectors of some pixels.
+        """
+        room = packed or pixels * self.vectors < FREE
+        return self.biases and filters == FOUR and room
+
+    def table(
+        self, weights: NDArray[np.int8], biases: NDArray[Any], scales: NDArray[np.float32]
+    ) -> NDArray[np.int32]:
+        """The words of all blocks of all groups; `weights` are [filters, bytes]."""
+        rows = np.zeros((len(weights), self.vectors * BYTES), np.int8)
+        rows[:, : weights.shape[1]] = weights
+        found: list[NDArray[np.int32]] = []
+        for first in range(0, len(weights), self.filters):
+            for start in range(0, self.filters, FOUR):
+                block = slice(first + start, first + min(start + FOUR, self.filters))
+                if self.scales:
+                    found.append(scales[block].astype("<f4").view("<i4"))
+                if self.biases:
+                    found.append(biases[block].astype(np.int32))
+                found.append(rows[block].view("<i4").ravel())
+        return np.concatenate(found).astype(np.int32)
