@@ -25,9 +25,9 @@ from npu_tools.compiling.check import random_inputs
 
 Bytes = NDArray[np.int8]
 
-ALL = np.arange(-128, 128, dtype=np.int8)
-LEFT, RIGHT = (each.ravel().copy() for each in np.meshgrid(ALL, ALL, indexing="ij"))
-"""All pairs of two bytes."""
+SOME = np.unique([*range(-128, 128, 3), 126, 127]).astype(np.int8)
+LEFT, RIGHT = (each.ravel().copy() for each in np.meshgrid(SOME, SOME, indexing="ij"))
+"""Pairs of two bytes. The tests of the plans try all."""
 SCALES = [(0.0131, 0.0217, 0.0301), (0.5, 0.25, 1.0), (0.75, 0.125, 0.5), (2.0, 3.0, 1.0)]
 """Scales of two maps and of their sum or product: of some, many results are ties."""
 POINTS = [(-3, 7, 0), (-128, 127, 5), (0, 0, -128)]
@@ -53,7 +53,7 @@ def is_seldom(op: arith.MulfOp | arith.AddfOp | arith.DivfOp) -> bool:
 
 
 def check_pairs(layer: str) -> None:
-    """Check a layer of two maps for all pairs of bytes."""
+    """Check a layer of two maps for pairs of bytes."""
     kind = f"memref<{len(LEFT)}xi8, #npu.sram>"
     text = f"""
     func.func @f(
