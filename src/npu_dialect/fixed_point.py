@@ -23,3 +23,11 @@ def near_half(largest: int, shift: int) -> int:
     `largest`: the largest result. `shift`: the bits of the fraction.
     """
     return (largest << shift >> FLOAT_ERROR_BITS) + 1 + FLOORS
+
+
+def limit_near_half(near: int, shift: int) -> int:
+    """Up to which fraction, as the upper bits of a word, a fixed-point number is near a half.
+
+    A half and `near` have been added to the number. All are near if its fraction has few bits.
+    """
+    return min(2 * near << (WORD_BITS - shift), 2**WORD_BITS - 1)

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, OpResult, SSAValue
 
 from npu_dialect.attributes import SELDOM
-from npu_dialect.fixed_point import WORD_BITS
+from npu_dialect.fixed_point import WORD_BITS, limit_near_half
 from npu_dialect.npu.quantization import limits_of
 from npu_passes.support.integers import fits, held
 from npu_passes.support.loop_builder import LoopBuilder
@@ -61,7 +61,7 @@ def unless_near_half(
     """
     aside = WORD_BITS - shift
     last = b.insert(arith.ShLIOp(fixed, b.integer(aside))).result
-    limit = min(2 * near << aside, (1 << WORD_BITS) - 1)
+    limit = limit_near_half(near, shift)
     signed = limit - (1 << WORD_BITS) if limit >> (WORD_BITS - 1) else limit
     is_near = b.compare(arith.CmpiOp, last, b.integer(signed), "ule")
 

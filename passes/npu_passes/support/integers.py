@@ -208,12 +208,7 @@ class Scaling:
     def rescaled(self, value: SSAValue, channel: Index, whole: Rescaling) -> SSAValue:
         """The result without the zero point, by `dsp.rescale`."""
         b = self.b
-        if channel in self.held:
-            factor = self.held[channel]
-        elif self.tables:
-            factor = b.load(self.tables[0], [channel], "factor")
-        else:
-            factor = b.integer(whole.factors[0])
+        factor = self.scale(channel)
         exponent, left = whole.numbers.exponent, whole.numbers.left
         return b.insert(dsp.RescaleOp(value, factor, exponent, left, self.ends)).result
 
@@ -279,11 +274,13 @@ class Scaling:
             self.held[channel] = self.b.load(self.tables[0], [channel], "scale")
 
     def scale(self, channel: Index) -> SSAValue:
-        """The scale of a channel."""
+        """The scale of a channel, or the factor of `dsp.rescale` in its place."""
         if channel in self.held:
             return self.held[channel]
-        b = self.b
-        return b.load(self.tables[0], [channel]) if self.tables else b.real(self.scales[0])
+        b, whole = self.b, self.whole
+        if self.tables:
+            return b.load(self.tables[0], [channel], None if whole is None else "factor")
+        return b.real(self.scales[0]) if whole is None else b.integer(whole.factors[0])
 
     def product(self, value: SSAValue, channel: Index) -> SSAValue:
         """An integer times its scale, as a float32 that is not rounded yet."""

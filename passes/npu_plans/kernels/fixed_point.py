@@ -18,7 +18,7 @@ from math import ceil, frexp
 
 from npu_dialect.fixed_point import WORD_BITS
 from npu_plans.kernels.byte_sums import Summand
-from npu_plans.kernels.rescaling import MOST_SHIFT, in_range, numbers_of
+from npu_plans.kernels.rescaling import in_range, numbers_of
 
 FLOAT_BITS = 24
 """A float32 operation is off by at most 2^-24 of its result."""
@@ -26,6 +26,8 @@ OPERATIONS = 4
 """Float32 operations of a sum whose errors add up: a product, the sum, a quotient, and a spare."""
 AROUND_PRODUCT = 6
 """The same of a product, besides its additions: three products, two quotients, and an addition."""
+MOST_SUM_SHIFT = 24
+"""The most bits of a fraction of a sum: float32 has no more."""
 SELDOM_BITS = 8
 """Floats are computed in at most one case of 2^(8 - 1)."""
 
@@ -65,7 +67,7 @@ def fixed_sum(summands: Sequence[Summand], divisor: float, offset: float) -> Fix
     plain = sum(ratio * largest(each) for each, ratio in pairs) + abs(begin)
     if max(apart, plain) >= 2.0**WORD_BITS:
         return None
-    shift = min(WORD_BITS - 2 - frexp(max(apart, plain))[1], MOST_SHIFT + 4)
+    shift = min(WORD_BITS - 2 - frexp(max(apart, plain))[1], MOST_SUM_SHIFT)
     if shift < SELDOM_BITS:
         return None
     rounded = sum(largest(each) for each in summands) / 2 + 1

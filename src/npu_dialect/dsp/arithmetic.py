@@ -27,6 +27,7 @@ from npu_dialect.fixed_point import (
     MOST_RESULT,
     MOST_SHIFT,
     WORD_BITS,
+    limit_near_half,
     near_half,
 )
 
@@ -376,7 +377,12 @@ class RescaleOp(WordOp):
     @property
     def limit(self) -> int:
         """Fractions, as the upper bits of a word, that are near a half: those up to this word."""
-        return min(2 * self.near << (WORD_BITS - self.shift), 2**WORD_BITS - 1)
+        return limit_near_half(self.near, self.shift)
+
+    @property
+    def start(self) -> int:
+        """What is added to the upper word: a half, and what may be off."""
+        return (1 << (self.shift - 1)) + self.near
 
     def verify_(self) -> None:
         """All numbers are in their ranges."""

@@ -74,7 +74,7 @@ def helper_of(op: dsp.RescaleOp) -> Helper:
     unit = float_literal(op.unit, FLOATS[f32])
     slowly = f"return {IN_FLOATS}(x, factor, {unit}, {low}, {high});"
     lines = [
-        f"const int32_t fixed = {HIGH_WORD}({scaled}, factor) + {(1 << (shift - 1)) + op.near};",
+        f"const int32_t fixed = {HIGH_WORD}({scaled}, factor) + {op.start};",
         f"const int32_t whole = fixed >> {shift};",
         *(f"if (whole < {low}) {{", f"    return {low};", "}"),
         *(f"if (whole > {high}) {{", f"    return {high};", "}"),

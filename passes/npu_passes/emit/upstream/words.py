@@ -23,10 +23,10 @@ from xdsl.utils.hints import isa
 
 from npu_dialect import dsp
 from npu_dialect.attributes import SELDOM
-from npu_dialect.fixed_point import WORD_BITS
-from npu_passes.support.fixed_point import unless_near_half
+from npu_passes.support.fixed_point import fixed_point, unless_near_half
 from npu_passes.support.integers import rounded as in_floats
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
+from npu_plans.kernels.fixed_point import FixedProduct
 
 Cast: TypeAlias = type[arith.ExtSIOp | arith.ExtUIOp | arith.TruncIOp]
 
@@ -181,12 +181,8 @@ def scale_bytes(b: WordBuilder, op: dsp.ScaleBytesOp) -> SSAValue:
 
 def rescale(b: WordBuilder, op: dsp.RescaleOp) -> SSAValue:
     """A sum times its scale in fixed point; in floats where that is near a half."""
-    x = shifted_left(b, op.x, op.left.value.data)
-    wide, factor = (b.cast(arith.ExtSIOp, each, i64) for each in (x, op.factor))
-    product = b.binary(arith.MuliOp, wide, factor)
-    high = b.binary(arith.ShRSIOp, product, b.integer(WORD_BITS, i64))
-    start = b.integer((1 << (op.shift - 1)) + op.near)
-    fixed = b.binary(arith.AddiOp, b.cast(arith.TruncIOp, high, i32), start)
+    product = FixedProduct((), op.left.value.data, op.start, op.shift, op.near)
+    fixed = fixed_point(b, op.x, op.factor, product)
 
     def floats() -> SSAValue:
         sum, factor = (b.insert(arith.SIToFPOp(each, f32)).result for each in (op.x, op.factor))
