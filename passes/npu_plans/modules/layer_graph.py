@@ -132,6 +132,39 @@ class LayerGraph:
         steps = tuple(replace(step, span=(0, self.sizes[step.writes])) for step in self.steps)
         return self if steps == self.steps else replace(self, steps=steps)
 
+    @cached_property
+    def scattered(self) -> LayerGraph:
+        """The graph in which parts that may overwrite a map lie in buffers of their own.
+
+        So do the other parts of their concatenations. No order needs more bytes there: the parts
+        that are written and the maps that will be overwritten lie apart here, too. `run` counts
+        such a map beside the bytes between two parts, in which it may lie.
+        """
+        torn = {self.steps[each].writes for claims in self.claims.values() for each in claims}
+        sizes, parts, names = list(self.sizes), dict[int, list[int]](), dict[int, int]()
+        for number, step in enumerate(self.steps):
+            start, end = step.span
+            if step.writes in torn and (start, end) != (0, self.sizes[step.writes]):
+                names[number] = len(sizes)
+                parts.setdefault(step.writes, []).append(len(sizes))
+                sizes.append(end - start)
+        for home in parts:
+            sizes[home] = 0
+        steps: list[LayerStep] = []
+        for number, step in enumerate(self.steps):
+            name = names.get(number)
+            home = step.writes
+            reads = [part for each in step.reads for part in (each, *parts.get(each, ()))]
+            if name is None and home in parts:
+                steps.append(replace(step, reads=(*reads, *parts[home]), span=(0, 0)))
+            elif name is None:
+                steps.append(replace(step, reads=tuple(reads)))
+            else:
+                span = 0, sizes[name]
+                steps.append(replace(step, reads=tuple(reads), writes=name, span=span))
+        kept = {part for home in self.kept for part in parts.get(home, ())}
+        return LayerGraph(tuple(sizes), tuple(steps), self.kept | kept)
+
     def live_at_start(self) -> int:
         """Bytes that are live before the first step: buffers that no step writes."""
         return sum(

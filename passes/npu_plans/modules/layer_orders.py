@@ -8,9 +8,10 @@
    a part that cannot be improved, the others do not matter.
 3. `part_search.py` searches a part.
 4. A map that a part of a concatenation overwrites lies in the concatenation's buffer from its own
-   start on. A set of steps does not show that, so it is counted too late. If the order suffers from
-   it, the search is repeated, and may not let those maps be overwritten. The bound is that of the
-   first search.
+   start on. A set of steps does not show that, so it is counted too late, or twice, if it lies
+   between two parts. A second search gives the bound: each part has a buffer of its own there
+   (`LayerGraph.scattered`). If the order suffers from maps that begin so early, the search is
+   repeated, and may not let those be overwritten.
 
 All of it is deterministic. The work is counted in steps that were tried. If the budget is used up,
 the best order so far stays, and the bound may be lower than its peak.
@@ -60,9 +61,12 @@ def least_peak(graph: LayerGraph, budget: int = BUDGET, fits: int | None = None)
     peak = graph.peak(given)
     task = Task(graph, parts_of(graph), fits)
     purse = Budget(budget)
-    found = task.search(purse)
+    order, bound = task.search(purse)
     best, low, apart = given, peak, frozenset[int]()
-    order, bound = found
+    if graph.claims:
+        other, bound = Task(graph.scattered, task.parts, fits).search(purse)
+        if (reached := graph.peak(other)) < low:
+            best, low = other, reached
     for _ in range(ROUNDS):
         if (reached := graph.peak(order)) < low:
             best, low = order, reached

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep, members
@@ -87,14 +87,49 @@ def test_no_order_is_better(graph: LayerGraph) -> None:
     assert least_peak(graph) == found
 
 
+BETWEEN = LayerGraph(
+    (2, 1, 2, 1, 4),
+    (
+        LayerStep(0, (0,), 4, (0, 1)),
+        LayerStep(0, (0,), 4, (1, 3), (0,)),
+        LayerStep(0b1, (0,), 4, (3, 4)),
+        LayerStep(0b111, (), 4, (0, 4)),
+    ),
+)
+"""The map that the second part overwrites lies between the first and the third one."""
+
+
 @settings(max_examples=100, deadline=None)
 @given(graphs(), st.integers(0, 60))
+@example(BETWEEN, 0)
 def test_the_bound_holds_with_any_budget(graph: LayerGraph, budget: int) -> None:
     """A step tries each step of its part once more after the budget is used up, at most."""
     found = least_peak(graph, budget)
     check(graph, found)
     assert found.bound <= min(map(graph.peak, all_orders(graph)))
     assert found.work <= budget + len(graph.steps) ** 3
+
+
+def test_a_map_may_lie_between_two_parts() -> None:
+    found = least_peak(BETWEEN)
+    assert (found.given, found.peak, found.bound) == (6, 4, 4)
+    assert found.order == (0, 2, 1, 3)
+
+
+def test_parts_apart_live_as_long_as_the_whole() -> None:
+    read = LayerStep(0b1111, (4,), 5, (0, 1))
+    graph = LayerGraph((*BETWEEN.sizes, 1), (*BETWEEN.steps, read))
+    assert graph.scattered.profile((0, 2, 1, 3, 4)) == [3, 4, 4, 4, 5]
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs())
+@example(BETWEEN)
+def test_parts_apart_need_no_more(graph: LayerGraph) -> None:
+    apart = graph.scattered
+    assert not apart.claims
+    for order in all_orders(graph):
+        assert apart.peak(order) <= graph.peak(order)
 
 
 @settings(max_examples=100, deadline=None)
