@@ -243,7 +243,7 @@ def test_one_map_of_several_that_may_not_be_overwritten(tmp_path: Path) -> None:
     TARGET.set(module, TargetAttr.of(machine))
     prepare(module, job)
     run_passes(module, passes[: names.index("npu-order-layers") + 1], ())
-    assert order_of(function(module)) == (163840, 147456)
+    assert order_of(function(module)) == (163840, 114688)
 
 
 @pytest.mark.slow

@@ -134,36 +134,51 @@ class LayerGraph:
 
     @cached_property
     def scattered(self) -> LayerGraph:
-        """The graph in which parts that may overwrite a map lie in buffers of their own.
+        """A graph in which no part of a concatenation overwrites a map, and no order needs more.
 
-        So do the other parts of their concatenations. No order needs more bytes there: the parts
-        that are written and the maps that will be overwritten lie apart here, too. `run` counts
-        such a map beside the bytes between two parts, in which it may lie.
+        Where parts that may overwrite maps have bytes of their own, each part of the concatenation
+        lies in a buffer of its own: parts that are written and maps that will be overwritten lie
+        apart here, too. `run` counts such a map beside the bytes between two parts, in which it may
+        lie. Where a part takes all of the buffer, as of bytes with channels last, the map has no
+        bytes: it may lie in the concatenation's. Neither has what overwrites a concatenation that
+        lies in parts, as it takes their place. Nor what a map without bytes overwrites.
         """
-        torn = {self.steps[each].writes for claims in self.claims.values() for each in claims}
+        claims = [self.steps[each] for claims in self.claims.values() for each in claims]
+        whole = {each for step in claims if self.is_whole(step) for each in step.overwrites}
+        for step in reversed(self.steps):
+            if step.writes in whole:
+                whole.update(step.overwrites)
+        torn = {step.writes for step in claims if not self.is_whole(step)}
+        over = {step.writes for step in self.steps if torn.intersection(step.overwrites)}
         sizes, parts, names = list(self.sizes), dict[int, list[int]](), dict[int, int]()
         for number, step in enumerate(self.steps):
-            start, end = step.span
-            if step.writes in torn and (start, end) != (0, self.sizes[step.writes]):
+            if step.writes in torn and not self.is_whole(step):
+                start, end = step.span
                 names[number] = len(sizes)
                 parts.setdefault(step.writes, []).append(len(sizes))
-                sizes.append(end - start)
-        for home in parts:
-            sizes[home] = 0
+                sizes.append(0 if step.writes in whole | over else end - start)
+        for buffer in whole | over | set(parts):
+            sizes[buffer] = 0
         steps: list[LayerStep] = []
         for number, step in enumerate(self.steps):
-            name = names.get(number)
-            home = step.writes
-            reads = [part for each in step.reads for part in (each, *parts.get(each, ()))]
-            if name is None and home in parts:
-                steps.append(replace(step, reads=(*reads, *parts[home]), span=(0, 0)))
-            elif name is None:
-                steps.append(replace(step, reads=tuple(reads)))
-            else:
-                span = 0, sizes[name]
-                steps.append(replace(step, reads=tuple(reads), writes=name, span=span))
+            home, all_ = names.get(number, step.writes), parts.get(step.writes, [])
+            read = [part for each in step.reads for part in (each, *parts.get(each, ()))]
+            read += all_ if number not in names else []
+            drops = self.is_whole(step) and number in self.claimants
+            over_ = () if drops else step.overwrites
+            span = step.span if sizes[home] == self.sizes[step.writes] else (0, sizes[home])
+            steps.append(LayerStep(step.before, tuple(read), home, span, over_, step.extra))
         kept = {part for home in self.kept for part in parts.get(home, ())}
         return LayerGraph(tuple(sizes), tuple(steps), self.kept | kept)
+
+    def is_whole(self, step: LayerStep) -> bool:
+        """Whether a step writes all of its buffer."""
+        return step.span == (0, self.sizes[step.writes])
+
+    @cached_property
+    def claimants(self) -> frozenset[int]:
+        """The steps that write a part of a concatenation, and may overwrite a map with it."""
+        return frozenset(each for claims in self.claims.values() for each in claims)
 
     def live_at_start(self) -> int:
         """Bytes that are live before the first step: buffers that no step writes."""

@@ -98,12 +98,32 @@ BETWEEN = LayerGraph(
 )
 """The map that the second part overwrites lies between the first and the third one."""
 
+NESTED = LayerGraph(
+    (3, 3, 8, 2),
+    (
+        LayerStep(0, (0,), 3, (0, 2)),
+        LayerStep(0b1, (3, 0), 2, (0, 2), (3,)),
+        LayerStep(0b1, (3,), 1, (0, 2), (3,)),
+        LayerStep(0, (0,), 1, (2, 3)),
+        LayerStep(0b1100, (), 1, (0, 3)),
+        LayerStep(0b10000, (1,), 2, (2, 5), (1,)),
+        LayerStep(0b10000, (1,), 2, (5, 8)),
+        LayerStep(0b1100010, (), 2, (0, 8)),
+    ),
+)
+"""A part of a concatenation overwrites another concatenation, of which a part overwrites a map."""
+
 
 @settings(max_examples=100, deadline=None)
-@given(graphs(), st.integers(0, 60))
-@example(BETWEEN, 0)
-def test_the_bound_holds_with_any_budget(graph: LayerGraph, budget: int) -> None:
-    """A step tries each step of its part once more after the budget is used up, at most."""
+@given(graphs(), st.booleans(), st.integers(0, 60))
+@example(BETWEEN, False, 0)
+@example(NESTED, False, 9999)
+def test_the_bound_holds_with_any_budget(graph: LayerGraph, whole: bool, budget: int) -> None:
+    """A step tries each step of its part once more after the budget is used up, at most.
+
+    `whole`: each part takes all of its buffer, as bytes with channels last do.
+    """
+    graph = graph.widened if whole else graph
     found = least_peak(graph, budget)
     check(graph, found)
     assert found.bound <= min(map(graph.peak, all_orders(graph)))
@@ -122,10 +142,28 @@ def test_parts_apart_live_as_long_as_the_whole() -> None:
     assert graph.scattered.profile((0, 2, 1, 3, 4)) == [3, 4, 4, 4, 5]
 
 
+def test_what_lies_in_a_concatenation_from_its_start_needs_no_bytes_of_its_own() -> None:
+    """A map, one that overwrites it, and a part that overwrites that and takes the whole buffer."""
+    graph = LayerGraph(
+        (4, 2, 2, 6),
+        (
+            LayerStep(0, (0,), 1, (0, 2)),
+            LayerStep(0b1, (1,), 2, (0, 2), (1,)),
+            LayerStep(0b1, (1, 0), 3, (0, 6)),
+            LayerStep(0b110, (2,), 3, (0, 6), (2,)),
+        ),
+    )
+    assert graph.profile((0, 2, 1, 3))[-1] == 6
+    assert graph.scattered.sizes[1:3] == (0, 0)
+
+
 @settings(max_examples=150, deadline=None)
-@given(graphs())
-@example(BETWEEN)
-def test_parts_apart_need_no_more(graph: LayerGraph) -> None:
+@given(graphs(), st.booleans())
+@example(BETWEEN, False)
+@example(NESTED, False)
+@example(NESTED, True)
+def test_parts_apart_need_no_more(graph: LayerGraph, whole: bool) -> None:
+    graph = graph.widened if whole else graph
     apart = graph.scattered
     assert not apart.claims
     for order in all_orders(graph):
