@@ -151,6 +151,16 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         )
         for one, each, kind in ((0, "i8", "vector<16xi8>"), (3, "i16", "vector<8xi16>"))
     ),
+    (
+        "i32",
+        "mve.mul_lanes %v0, %v1, %v1, %v0 by %v1 : VECTOR",
+        lambda case: np.stack([products(one, 1, "i8")(case)[:, 0] for one in (0, 1, 1, 0)], axis=1),
+    ),
+    (
+        "i32",
+        "mve.mul_lanes %v1, %v1, %v0, %v0 by %v1 : VECTOR",
+        lambda case: np.stack([products(one, 1, "i8")(case)[:, 0] for one in (1, 1, 0, 0)], axis=1),
+    ),
     *(
         ("i16", f"mve.gather %x{x}[%i] at %places reach {REACH} : IN{x}", gathered(255, x))
         for x in (0, 2)
@@ -183,6 +193,11 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         "i8",
         "mve.as_bytes %v3 : vector<8xi16> -> VECTOR",
         lambda case: np.ascontiguousarray(rows(case.arrays[3], 8)).view(np.int8),
+    ),
+    (
+        "i8",
+        "mve.as_bytes %v5 : vector<4xi32> -> VECTOR",
+        lambda case: np.ascontiguousarray(rows(case.arrays[5], 4)).view(np.int8),
     ),
     ("f32", "mve.move_up %v9 : VECTOR", moved_up),
     ("f32", "mve.load %t7[%zero] : THIRD -> VECTOR", apart(7)),

@@ -485,3 +485,19 @@ func.func @f(%x: vector<16xi8>) {
   func.return
 }
 // CHECK: expected vector<2x16xi8>, got vector<3x16xi8>
+
+// -----
+
+func.func @f(%x: vector<16xi8>, %w: vector<8xi16>) {
+  %r = "mve.mul_lanes"(%x, %x, %x, %x, %w) : (vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<8xi16>) -> vector<4xi32>
+  func.return
+}
+// CHECK: operand 'weights' at position 4 does not verify
+
+// -----
+
+func.func @f(%x: vector<4xf32>) {
+  %r = mve.as_bytes %x : vector<4xf32> -> vector<16xi8>
+  func.return
+}
+// CHECK: expected vector<8xi16> or vector<4xi32>, got vector<4xf32>

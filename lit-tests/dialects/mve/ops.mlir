@@ -130,6 +130,12 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %dot = mve.mul_across %bytes, %x : vector<16xi8>
   // GENERIC: %dot = "mve.mul_across"(%bytes, %x) : (vector<16xi8>, vector<16xi8>) -> i32
   %dot = mve.mul_across %bytes, %x : vector<16xi8>
+  // CHECK-NEXT: %row = mve.as_bytes %j : vector<4xi32> -> vector<16xi8>
+  // GENERIC: %row = "mve.as_bytes"(%j) : (vector<4xi32>) -> vector<16xi8>
+  %row = mve.as_bytes %j : vector<4xi32> -> vector<16xi8>
+  // CHECK-NEXT: %lanes = mve.mul_lanes %bytes, %x, %bytes, %x by %three : vector<4xi32>
+  // GENERIC: %lanes = "mve.mul_lanes"(%bytes, %x, %bytes, %x, %three) : (vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<16xi8>) -> vector<4xi32>
+  %lanes = mve.mul_lanes %bytes, %x, %bytes, %x by %three : vector<4xi32>
   // CHECK-NEXT: %more = mve.add_scalar %j, %dot : vector<4xi32>, i32
   // GENERIC: %more = "mve.add_scalar"(%j, %dot) : (vector<4xi32>, i32) -> vector<4xi32>
   %more = mve.add_scalar %j, %dot : vector<4xi32>, i32

@@ -167,3 +167,13 @@ builtin.module attributes {npu.target = #npu.target<"two", {sram_bytes = 64 : i6
     func.return
   }
 }
+
+// -----
+// CHECK: arith.bitcast in @bits: expected an i32 whose bits become an f32
+func.func @bits(%x: memref<4xf32, #npu.sram>, %y: memref<4xi32, #npu.sram>) {
+  %i = arith.constant 0 : index
+  %f = memref.load %x[%i] : memref<4xf32, #npu.sram>
+  %n = arith.bitcast %f : f32 to i32
+  memref.store %n, %y[%i] : memref<4xi32, #npu.sram>
+  func.return
+}

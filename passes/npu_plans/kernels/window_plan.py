@@ -347,13 +347,25 @@ class WindowPlan:
                 if not self.ahead:
                     yield from map(Gather, group)
                 products = self.products(group, moves=moves)
-                yield Multiply(tuple(products))
-                waiting += [product.place for product in products]
-                while len(waiting) >= EIGHT:
-                    yield Store(tuple(waiting[:EIGHT]))
-                    del waiting[:EIGHT]
+                for some in self.turns(products, len(waiting)):
+                    yield Multiply(tuple(some))
+                    waiting += [product.place for product in some]
+                    while len(waiting) >= EIGHT:
+                        yield Store(tuple(waiting[:EIGHT]))
+                        del waiting[:EIGHT]
         if waiting:
             yield Store(tuple(waiting))
+
+    def turns(self, products: Sequence[Product], waiting: int) -> list[Sequence[Product]]:
+        """Outputs that are computed before some are stored; so many wait to be stored.
+
+        Of four rows, those of eight outputs: the vectors of all would not stay in registers.
+        """
+        if self.form.height <= 2:
+            return [products]
+        first = EIGHT - waiting
+        ends = range(first, len(products), EIGHT)
+        return [products[:first], *(products[at : at + EIGHT] for at in ends)]
 
     def together(self, rows: int, patches: int) -> int:
         """How many lines of patches are there together.

@@ -195,6 +195,18 @@ def unsigned_conversion(op: Operation, type_: Attribute) -> Meaning:
     return convert
 
 
+def same_bits(op: Operation, type_: Attribute) -> Meaning:
+    """`arith.bitcast` of 32 bits: an integer as a float, or the reverse."""
+    to_integer = isinstance(type_, IntegerType)
+
+    def convert(value: float) -> Any:
+        if to_integer:
+            return int(np.float32(value).view(np.int32))
+        return np.int32(value).view(np.float32)
+
+    return convert
+
+
 def fused_multiply_add(_: Operation, type_: Attribute) -> Meaning:
     """a * b + c of f32, rounded once."""
 
@@ -224,6 +236,7 @@ SPECIAL: dict[type[Operation], Callable[[Operation, Attribute], Meaning]] = {
     arith.FPToSIOp: conversion,
     arith.ExtFOp: conversion,
     arith.TruncFOp: conversion,
+    arith.BitcastOp: same_bits,
     arith.ExtSIOp: conversion,
     arith.ExtUIOp: unsigned_conversion,
     arith.TruncIOp: conversion,

@@ -187,6 +187,12 @@ def join(*words: int) -> Array:
     return np.array(words, np.int32)
 
 
+def mul_lanes(*vectors: Array) -> Array:
+    """The sums of the products of the last vector with each of the others."""
+    *x, weights = (each.astype(np.int32) for each in vectors)
+    return np.array([each @ weights for each in x], np.int32)
+
+
 def narrow(kind: type[np.signedinteger[Any]]) -> Meaning:
     """Lanes as narrower ones, saturated; `even` and `odd` are the lanes that they become."""
     ends = np.iinfo(kind)
@@ -329,8 +335,8 @@ def as_floats(x: Array) -> Array:
 
 
 def as_bytes(x: Array) -> Array:
-    """Halves as bytes, the low one first."""
-    return x.astype("<i2").view(np.int8)
+    """Halves or words as bytes, the lowest one first."""
+    return x.astype(x.dtype.newbyteorder("<")).view(np.int8)
 
 
 def move_up(x: Array) -> Array:
@@ -340,6 +346,7 @@ def move_up(x: Array) -> Array:
 
 SIMPLE: dict[type[Operation], Meaning] = {
     mve.JoinOp: join,
+    mve.MulLanesOp: mul_lanes,
     mve.PackOp: packed,
     mve.AsFloatsOp: as_floats,
     mve.ToFloatOp: to_float,

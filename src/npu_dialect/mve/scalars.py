@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -29,7 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.mve.types import F32X4, I8X16, I16X8, INTEGERS, VECTORS, Vector, check
+from npu_dialect.mve.types import F32X4, I8X16, I16X8, I32X4, INTEGERS, VECTORS, Vector, check
 
 WORD = 4
 """Bytes of a word."""
@@ -62,6 +63,35 @@ class MulAcrossOp(IRDLOperation):
     def verify_(self) -> None:
         """The vectors have integers."""
         check(self.a.type, INTEGERS)
+
+
+@irdl_op_definition
+class MulLanesOp(IRDLOperation):
+    """VMLADAV four times, and VMOV twice: each of four vectors of bytes times the same weights.
+
+    A lane is the sum of the products of all bytes of its vector. It is one piece of assembly, so
+    that two registers with even numbers are enough for all sums.
+
+    ```mlir
+    %sums = mve.mul_lanes %a, %b, %c, %d by %w : vector<4xi32>
+    ```
+    """
+
+    name = "mve.mul_lanes"
+
+    a = operand_def(I8X16)
+    b = operand_def(I8X16)
+    c = operand_def(I8X16)
+    d = operand_def(I8X16)
+    weights = operand_def(I8X16)
+    result = result_def(I32X4)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$a `,` $b `,` $c `,` $d `by` $weights attr-dict `:` type($result)"
+
+    def __init__(self, x: Sequence[SSAValue], weights: SSAValue) -> None:
+        super().__init__(operands=[*x, weights], result_types=[I32X4])
 
 
 class ScalarOp(IRDLOperation, abc.ABC):
@@ -215,7 +245,7 @@ class ShiftInOp(IRDLOperation):
 
 @irdl_op_definition
 class AsBytesOp(IRDLOperation):
-    """No instruction: the halves of a vector as bytes, the low one of each first.
+    """No instruction: the halves or words of a vector as bytes, the lowest one of each first.
 
     ```mlir
     %b = mve.as_bytes %x : vector<8xi16> -> vector<16xi8>
@@ -224,7 +254,7 @@ class AsBytesOp(IRDLOperation):
 
     name = "mve.as_bytes"
 
-    x = operand_def(I16X8)
+    x = operand_def(VectorType)
     result = result_def(I8X16)
 
     traits = traits_def(Pure())
@@ -233,6 +263,10 @@ class AsBytesOp(IRDLOperation):
 
     def __init__(self, x: SSAValue) -> None:
         super().__init__(operands=[x], result_types=[I8X16])
+
+    def verify_(self) -> None:
+        """The vector has halves or words."""
+        check(self.x.type, (I16X8, I32X4))
 
 
 @irdl_op_definition

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npu_dialect.windows import Axis
-from npu_plans.kernels.gathers import Block, Side, gathered, limits
+from npu_plans.kernels.gathers import EIGHT, Block, Side, gathered, limits
 from npu_plans.kernels.window_plan import (
     Gather,
     Multiply,
@@ -314,11 +314,35 @@ def test_four_rows_of_one_patch_are_there_together() -> None:
     plan = WindowPlan(same(25), same(5), Form(3, 4, clips=True), over=True)
     (patch,) = plan.patches(0, 5)
     found = [each for each in plan.events(4, [patch], 1) if isinstance(each, Multiply)]
-    (phases,) = [[product.phase for product in each.products] for each in found]
+    phases = [product.phase for each in found for product in each.products]
     assert phases == [(0, column) for column in range(-1, 4) for _ in range(4)]
     assert plan.together(3, 1) == plan.together(4, 2) == 2
     tall = WindowPlan(same(25), same(5), Form(4, 4, clips=True))
     assert tall.together(4, 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "columns", "counts"),
+    [
+        (Form(3, 4, clips=True), 5, [8, 8, 4]),
+        (Form(4, 4, clips=True), 6, [8, 4, 4, 8]),
+        (Form(3, 2, clips=True), 5, [10]),
+    ],
+)
+def test_of_four_rows_eight_outputs_are_stored_before_others_are_computed(
+    form: Form, columns: int, counts: list[int]
+) -> None:
+    plan = WindowPlan(same(25), same(columns), form)
+    found = list(plan.events(form.height, plan.patches(0, columns)))
+    assert [len(each.products) for each in found if isinstance(each, Multiply)] == counts
+    waiting = 0
+    for each in found:
+        if isinstance(each, Multiply):
+            waiting += len(each.products)
+            assert waiting <= EIGHT or form.height == 2
+        elif isinstance(each, Store):
+            waiting -= len(each.places)
+    assert waiting == 0
 
 
 def test_outputs_with_equal_weights_are_neighbours() -> None:

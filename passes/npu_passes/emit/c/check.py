@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     UnrealizedConversionCastOp,
+    f32,
     i32,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -277,6 +278,12 @@ def problem_of_cast(op: UnrealizedConversionCastOp) -> str | None:
     return None if same_bits(op) else "expected one i8 that becomes a ui8, or the reverse"
 
 
+def problem_of_bits(op: arith.BitcastOp) -> str | None:
+    """Why a cast of bits cannot be printed; None if it can."""
+    types = op.input.type, op.result.type
+    return None if types == (i32, f32) else "expected an i32 whose bits become an f32"
+
+
 def problem_of_call(op: CallOp) -> str | None:
     """Why a call cannot be printed; None if the module has what it calls."""
     if callee_of(op) is not None:
@@ -330,6 +337,7 @@ RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
     **dict.fromkeys((scf.ForOp, scf.IfOp, arith.SelectOp), problem_of_results),
     arith.ConstantOp: problem_of_constant,
     UnrealizedConversionCastOp: problem_of_cast,
+    arith.BitcastOp: problem_of_bits,
     CallOp: problem_of_call,
 }
 """For each kind of op with rules of its own the function that says which of them one breaks."""

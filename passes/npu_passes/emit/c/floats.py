@@ -195,6 +195,12 @@ def to_integer(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     return cast(target.name, value)
 
 
+def of_bits(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
+    """A float whose bits are those of an integer."""
+    unit.headers.update(("stdint.h", "string.h"))
+    return call(unit.helper("of_bits", unit.ctype(op.results[0].type)), operands[0])
+
+
 def resize(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     """A conversion between float and double."""
     return cast(unit.ctype(op.results[0].type).name, operands[0])

@@ -61,7 +61,7 @@ MACROS = {
 #endif
 """,
     INLINE: """\
-/* Loads of several registers are inlined, also with -Os: a call would move each float again. */
+/* What fills or reads several registers is inlined, also with -Os: a call would move each. */
 #ifndef NPU_INLINE
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define NPU_INLINE inline __attribute__((always_inline))

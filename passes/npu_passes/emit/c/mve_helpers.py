@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation
 
 from npu_dialect import mve
-from npu_passes.emit.c.dsp_helpers import Helper, use_helper
+from npu_passes.emit.c.dsp_helpers import Helper, use_helper, use_macro
 from npu_passes.emit.c.expr import Expr, call
 from npu_passes.emit.c.integers import Build
+from npu_passes.emit.c.macros import INLINE
 from npu_passes.emit.c.types import FLOATS, VECTOR_TYPES
 from npu_passes.emit.c.unit import MVE_ARM, Unit
 
@@ -351,6 +352,40 @@ def shift_in(by: int) -> Helper:
 SHIFTS = {by: f"shift_in_{'up' if by > 0 else 'down'}{abs(by)}" for by in (-3, -2, -1, 1, 2, 3)}
 """The names of the functions that move bytes of words, by how far."""
 
+MUL_LANES = Helper(
+    "npu_i32x4 {}(npu_i8x16 a, npu_i8x16 b, npu_i8x16 c, npu_i8x16 d, npu_i8x16 w)",
+    "The sums of the products of four vectors with the same weights.",
+    "const npu_i8x16 x[4] = {a, b, c, d};\n"
+    "npu_i32x4 r;\n"
+    "for (int i = 0; i < 4; ++i) {\n"
+    "    int32_t sum = 0;\n"
+    "    for (int k = 0; k < 16; ++k) {\n"
+    "        sum += (int32_t)x[i].lane[k] * w.lane[k];\n"
+    "    }\n"
+    "    r.lane[i] = sum;\n"
+    "}\n"
+    "return r;",
+    """\
+#if defined(__GNUC__) && !defined(__clang__)
+npu_i32x4 r;
+int32_t s0, s1;
+__asm__("vmladav.s8 %1, %q3, %q7\\n\\t"
+        "vmladav.s8 %2, %q5, %q7\\n\\t"
+        "vmov %q0[2], %q0[0], %1, %2\\n\\t"
+        "vmladav.s8 %1, %q4, %q7\\n\\t"
+        "vmladav.s8 %2, %q6, %q7\\n\\t"
+        "vmov %q0[3], %q0[1], %1, %2"
+        : "=&w"(r), "=&Te"(s0), "=&Te"(s1)
+        : "w"(a), "w"(b), "w"(c), "w"(d), "w"(w));
+return r;
+#else
+const npu_i32x4 r = {vmladavq_s8(a, w), vmladavq_s8(b, w), vmladavq_s8(c, w), vmladavq_s8(d, w)};
+return r;
+#endif""",
+    ARM,
+    inline=INLINE,
+)
+
 AS_FLOATS = Helper(
     "npu_f32x4 {}(npu_i32x4 x)",
     "The bits of words as those of floats.",
@@ -360,13 +395,18 @@ AS_FLOATS = Helper(
     ("string.h", "stdint.h"),
 )
 
-AS_BYTES = Helper(
-    "npu_i8x16 {}(npu_i16x8 x)",
-    "Halves as bytes, the low one first.",
-    computed(mve.I8X16, "r.lane[i] = (int8_t)((uint16_t)x.lane[i / 2] >> i % 2 * 8 & 0xFF);"),
-    "return vreinterpretq_s8_s16(x);",
-    ARM,
-)
+
+def as_bytes(type_: Attribute) -> Helper:
+    """The function that takes each lane apart."""
+    count = mve.VECTOR_BYTES // mve.lanes_of(type_)
+    bits = f"(u{lane_of(type_)})x.lane[i / {count}]"
+    return Helper(
+        f"npu_i8x16 {{}}({VECTOR_TYPES[type_].name} x)",
+        f"{'Halves' if type_ == mve.I16X8 else 'Words'} as bytes, the lowest one first.",
+        computed(mve.I8X16, f"r.lane[i] = (int8_t)({bits} >> i % {count} * 8 & 0xFF);"),
+        f"return vreinterpretq_s8_{suffix_of(type_)}(x);",
+        ARM,
+    )
 
 
 def widen(top: bool) -> Helper:
@@ -511,6 +551,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.MaxOp: extreme(">", "greater one", "vmax"),
     mve.MinOp: extreme("<", "smaller one", "vmin"),
     mve.JoinOp: lambda _: JOIN,
+    mve.MulLanesOp: lambda _: MUL_LANES,
     mve.ToFloatOp: lambda _: TO_FLOAT,
     mve.RoundOp: lambda _: ROUND,
     mve.MaximumOp: lambda _: MAXIMUM,
@@ -525,15 +566,15 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.AddSaturatedOp: add_saturated,
     mve.PushBytesOp: lambda _: PUSH_BYTES,
     mve.PushThreeOp: lambda _: PUSH_THREE,
-    mve.AsBytesOp: lambda _: AS_BYTES,
+    mve.AsBytesOp: as_bytes,
     mve.AsFloatsOp: lambda _: AS_FLOATS,
     mve.MoveUpOp: lambda _: MOVE_UP,
 }
 """For each op that only computes its function, for a vector type."""
 
 
-ACROSS = mve.MlaAcrossOp | mve.MulAcrossOp
-"""The ops whose function has the name of their operands' type, as the result is a number."""
+BY_OPERAND = mve.MlaAcrossOp | mve.MulAcrossOp | mve.AsBytesOp
+"""The ops whose function has the name of their operands' type: the result's says nothing."""
 
 
 def use(unit: Unit, name: str, helper: Helper) -> str:
@@ -544,6 +585,8 @@ def use(unit: Unit, name: str, helper: Helper) -> str:
         unit.headers.update(helper.headers)
         if helper is ROUND:
             use_helper(unit, "round")
+        if helper.inline == INLINE:
+            use_macro(unit, INLINE)
         if ROUNDED in helper.plain:
             unit.helper("rounded", FLOATS[f32])
         unit.helpers[full] = helper.text(full)
@@ -559,7 +602,7 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         return call(use(unit, name, SIDES[type(op)](top)), *operands)
     if isinstance(op, mve.ShiftInOp):
         return call(use(unit, SHIFTS[op.bytes], shift_in(op.bytes)), *operands)
-    type_: Attribute = op.operands[0].type if isinstance(op, ACROSS) else result
+    type_: Attribute = op.operands[0].type if isinstance(op, BY_OPERAND) else result
     name = f"{op.name.removeprefix('mve.')}_{name_of(type_)}"
     return call(use(unit, name, BY_TYPE[type(op)](type_)), *operands)
 

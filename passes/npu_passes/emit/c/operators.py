@@ -130,6 +130,7 @@ OF_KINDS: dict[type[Operation], Build] = {
     arith.UIToFPOp: floats.from_integer,
     arith.FPToSIOp: floats.to_integer,
     arith.FPToUIOp: floats.to_integer,
+    arith.BitcastOp: floats.of_bits,
     arith.ExtFOp: floats.resize,
     arith.TruncFOp: floats.resize,
     math.RsqrtOp: floats.inverse_root,

@@ -95,6 +95,15 @@ static inline {t} {name}({t} product)
     return product;
 }}
 """,
+    "of_bits": """\
+/* The float with some bits. */
+static inline {t} {name}(int32_t bits)
+{{
+    {t} number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}}
+""",
     "floor_div": """\
 /* The quotient, rounded down. */
 static inline {t} {name}({t} a, {t} b)
