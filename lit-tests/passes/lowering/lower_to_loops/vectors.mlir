@@ -42,19 +42,26 @@ func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu
 // scattered, those of two filters in a turn.
 "memref.global"() <{sym_name = "e", sym_visibility = "private", type = memref<4x8x1x1xi8, #npu.flash>, initial_value = dense<2> : tensor<4x8x1x1xi8>, constant}> : () -> ()
 
-// CHECK: sym_name = "eight_taps", type = memref<87xi8, #npu.flash>
+// In one table are the first values and scales of two filters, zeros, and the weights of each filter with zeros behind them.
+
+// CHECK: sym_name = "eight_taps", type = memref<28xi32, #npu.flash>, initial_value = dense<[-48, 1008981770, -48, 1008981770, 0, 0, 33686018, 33686018, 0, 0, 33686018, 33686018, 0, 0,
 // CHECK-LABEL: func.func @eight(
 // CHECK:       scf.for %ox = %{{.*}} to %c32 step %c8 {
 // CHECK-COUNT-4: mve.load %x{{.*}} : memref<256xi8, #npu.sram> -> vector<16xi8>
 // CHECK:         scf.for %oc = %{{.*}} to %c4 step %{{.*}} {
-// CHECK:           [[TAPS:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<40xi8, strided<[1], offset: ?>, #npu.flash>
-// CHECK-NEXT:      mve.load [[TAPS]][%c8]
-// CHECK-COUNT-4:   mve.mul_across
-// CHECK:           mve.load [[TAPS]][%c0]
-// CHECK-COUNT-4:   mve.mul_across
-// CHECK-COUNT-2:   mve.mul_scalar
+// CHECK:           [[BLOCK:%[a-z0-9_]+]] = memref.subview %taps[%{{.*}}] [14] [1]
+// CHECK:           [[BIAS:%[a-z0-9_]+]], [[BITS:%[a-z0-9_]+]] = dsp.load_pair [[BLOCK]][%c0]
+// CHECK-NEXT:      [[SCALE:%[a-z0-9_]+]] = arith.bitcast [[BITS]] : i32 to f32
+// CHECK:           [[WORDS:%[a-z0-9_]+]] = mve.load [[BLOCK]][%c6]
+// CHECK-NEXT:      [[W:%[a-z0-9_]+]] = mve.as_bytes [[WORDS]]
+// CHECK-NEXT:      [[SUMS:%[a-z0-9_]+]] = mve.mul_lanes %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} by [[W]]
+// CHECK-NEXT:      mve.add_scalar [[SUMS]], [[BIAS]]
+// CHECK:           mve.mul_scalar %{{.*}}, [[SCALE]]
+// CHECK:           mve.load [[BLOCK]][%c4]
+// CHECK:           mve.mul_lanes
 // CHECK:           mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<128xi8, #npu.sram>
-// CHECK:           mve.load [[TAPS]][%c24]
+// CHECK:           dsp.load_pair [[BLOCK]][%c2]
+// CHECK:           mve.load [[BLOCK]][%c10]
 // CHECK:           mve.scatter
 // CHECK-NOT:   scf.for
 func.func @eight(%x: memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, %y: memref<1x4x4x8xi8, strided<[128, 1, 32, 4]>, #npu.sram>) {

@@ -32,10 +32,7 @@ Window: TypeAlias = Sequence[SSAValue]
 
 @dataclass(frozen=True)
 class Filters:
-    """A block of up to four filters of a group: its place in a part of the table.
-
-    gcc knows nothing of the place of that.
-    """
+    """A block of up to four filters of a group: its place in a part of the table."""
 
     first: Index
     count: int
@@ -53,10 +50,22 @@ class Side:
 
 
 class FilterBlocks:
-    """Builds the sums of a layer whose `filters` of each group read windows of some vectors."""
+    """Builds the sums of a layer whose `filters` of each group read windows of some vectors.
 
-    def __init__(self, layer: Layer, outputs: VectorOutputs, vectors: int, filters: int) -> None:
-        self.layer, self.b, self.outputs = layer, layer.b, outputs
+    `hides`: gcc knows nothing of the place of a block, though a loop changes it. Where much else
+    needs registers it would step several pointers to its parts.
+    """
+
+    def __init__(
+        self,
+        layer: Layer,
+        outputs: VectorOutputs,
+        vectors: int,
+        filters: int,
+        *,
+        hides: bool = True,
+    ) -> None:
+        self.layer, self.b, self.outputs, self.hides = layer, layer.b, outputs, hides
         biases, scaling = layer.first_values, outputs.scaling
         self.plan = RowBlocks(vectors, filters, bool(biases.any()), bool(scaling.tables))
         self.group: Index = 0
@@ -84,10 +93,16 @@ class FilterBlocks:
         return Filters(first, count, self.part(first, count), 0)
 
     def part(self, first: Index, count: int) -> SSAValue:
-        """The blocks of some filters."""
+        """The blocks of some filters.
+
+        gcc knows nothing of their place if no loop changes it: it would load all constants early.
+        """
         b, plan = self.b, self.plan
         start = b.add(b.mul(self.group, plan.size), b.mul(first, plan.pitch // FOUR))
-        return part(b, self.table, start, replace(plan, filters=count).size)
+        size = replace(plan, filters=count).size
+        if self.hides or isinstance(first, int):
+            return part(b, self.table, start, size)
+        return b.window(self.table, [start], [size], [0], "run")
 
     def side(self, windows: Sequence[Window], *, packed: bool) -> Side:
         """The vectors of one or two windows; `packed`: they lie on the stack."""

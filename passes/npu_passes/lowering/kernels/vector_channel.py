@@ -71,8 +71,15 @@ class ChannelOutputs(ByteStores):
 
     def products(self, sums: Sequence[SSAValue], bias: SSAValue, scale: SSAValue) -> SSAValue:
         """Four sums plus the bias, times the scale."""
+        return self.scaled(self.joined(sums), bias, scale)
+
+    def joined(self, sums: Sequence[SSAValue]) -> SSAValue:
+        """Four sums as a vector."""
+        return self.b.insert(mve.JoinOp(*sums), "sums").result
+
+    def scaled(self, sums: SSAValue, bias: SSAValue, scale: SSAValue) -> SSAValue:
+        """A vector of sums plus the bias, times the scale."""
         b = self.b
-        joined = b.insert(mve.JoinOp(*sums), "sums").result
-        total = b.insert(mve.AddScalarOp(joined, bias), "sums").result
+        total = b.insert(mve.AddScalarOp(sums, bias), "sums").result
         floats = b.insert(mve.ToFloatOp(total)).result
         return b.insert(mve.MulScalarOp(floats, scale), "product").result

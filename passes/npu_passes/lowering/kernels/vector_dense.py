@@ -23,12 +23,13 @@ from xdsl.ir import SSAValue
 from npu_dialect import dsp, mve
 from npu_dialect.npu import PoolAttr
 from npu_dialect.windows import Axis
+from npu_passes.lowering.kernels.filter_blocks import FilterBlocks
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
-from npu_passes.lowering.kernels.vector_pixels import PixelBlocks
+from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, is_in_blocks, table_of
 from npu_passes.lowering.kernels.vector_runs import BYTES, STRAIGHT, Filters, Pixels, Runs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.vector_stores import outputs_of
@@ -38,7 +39,7 @@ from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.long_runs import LongRuns
 from npu_plans.kernels.packing import PAIR, QUAD
-from npu_plans.kernels.pixel_plan import PixelPlan
+from npu_plans.kernels.pixel_plan import PixelPlan, PixelTable
 
 LEAST = 8
 """The shortest run, in bytes, for which the kernel is used. Shorter ones leave most lanes idle."""
@@ -81,15 +82,20 @@ class VectorDenseKernel:
         self.reads_on = pays
         self.row_taps = self.row_bytes + (self.long.padding if self.reads_on else 0)
         self.filter_bytes = self.rows.kernel * self.row_taps
+        signed = SignedBytes(layer, map)  # moves the zero point of bytes without signs
         kernel = self.rows.kernel, self.columns.kernel
         weights = layer.weights.reshape(len(layer.weights), -1, *kernel).transpose(0, 2, 3, 1)
         weights = weights.reshape(-1, self.row_bytes)
         padded = np.pad(weights, ((0, 0), (0, self.row_taps - self.row_bytes)))
         self.lead = 0 if self.plan is None else self.plan.lead
-        # The last load of the last filter reads on.
-        self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
+        self.table: PixelTable | FilterBlocks | None = None
+        if self.plan is not None and self.is_in_blocks(self.plan):
+            assert isinstance(self.outputs, VectorOutputs)
+            self.table, self.taps = table_of(layer, self.outputs, self.plan)
+        else:
+            # The last load of the last filter reads on.
+            self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
         self.zero = layer.b.integer(0)
-        signed = SignedBytes(layer, map)
         self.run = Runs(layer.b, layer.vector(map), self.taps, signed, self.zero, short)
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         self.here = self.run
@@ -154,6 +160,9 @@ class VectorDenseKernel:
             pair, point = partial(self.some, first, PAIR), partial(self.some, first, 1)
             visit(self.b, Span(0, 1, 1), rest, PAIR, pair, point)
             return
+        if self.plan is not None:
+            self.rows_of_blocks(self.plan)
+            return
         total = self.rows.outputs if axes is None else axes[0].outputs
         rows = Span(0, total, total)
         pool = None if axes is None else axes[1]
@@ -170,22 +179,56 @@ class VectorDenseKernel:
 
         `alone`: all pixels must, as others have code of their own.
         """
-        plan = PixelPlan(self.grid.channels, self.grid.pitch)
-        if self.groups.count > 1 or not self.is_flat:
+        if self.groups.count > 1 or not (self.is_flat or self.takes_pixels):
             return None
-        if not PixelBlocks.fits(plan, self.outputs):
-            return None
-        return None if alone and self.pixels.outputs % plan.pixels else plan
+        size = self.grid.channels, self.grid.pitch
+        for packs in (True, False):
+            plan, count = PixelPlan(*size, packs), self.pixels.outputs
+            if not PixelBlocks.fits(plan, self.outputs):
+                continue
+            whole = count % plan.pixels == 0
+            if not self.is_flat:
+                return plan if whole and plan.padding == 0 and self.is_in_blocks(plan) else None
+            if self.is_in_blocks(plan) or not packs:
+                return None if alone and not whole else plan
+        return None
 
-    def blocks(self, columns: Span) -> int:
-        """Compute blocks of pixels that stay in registers; returns the first pixel that is left."""
-        plan = self.plan
-        if plan is None:
-            return 0
+    def is_in_blocks(self, plan: PixelPlan) -> bool:
+        """Whether all pixels are in blocks, and one table has all constants."""
+        times = self.layer.op.repetitions * (1 if self.is_flat else self.rows.outputs)
+        return is_in_blocks(plan, self.pixels.outputs, times * self.filters)
+
+    @property
+    def takes_pixels(self) -> bool:
+        """Whether each output reads one pixel, which is on the map."""
+        axes = self.rows, self.columns
+        return self.pool is None and all(
+            axis.kernel == 1 and axis.interior() == (0, axis.outputs) for axis in axes
+        )
+
+    def pixel_blocks(self, plan: PixelPlan) -> PixelBlocks:
+        """The blocks of pixels that stay in registers."""
         assert isinstance(self.outputs, VectorOutputs)
         own = self.run, self.filter_bytes
-        blocks = PixelBlocks(self.layer, *own, self.outputs, self.starts, plan)
-        return blocks.build(columns.total if plan.is_paired else columns.high)
+        return PixelBlocks(self.layer, *own, self.outputs, self.starts, plan, self.table)
+
+    def blocks(self, columns: Span) -> int:
+        """Compute blocks of all pixels in a row; returns the first pixel that is left."""
+        if (plan := self.plan) is None:
+            return 0
+        all_ = plan.is_paired or self.table is not None
+        return self.pixel_blocks(plan).build(columns.total if all_ else columns.high)
+
+    def rows_of_blocks(self, plan: PixelPlan) -> None:
+        """Compute all outputs in blocks of pixels of a row."""
+        b, blocks = self.b, self.pixel_blocks(plan)
+
+        def one(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            place = b.mul(row, blocks.outputs.steps[1])
+            blocks.build(self.columns.outputs, b.mul(row, self.grid.row_pitch), place)
+            return ()
+
+        b.loop(0, self.rows.outputs, one, hint="oy")
 
     def in_front(self, columns: Span, pool: Axis | None) -> Span:
         """Those of some columns whose loads may read on, or whose pooled windows' loads may."""

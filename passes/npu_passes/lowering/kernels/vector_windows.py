@@ -89,6 +89,11 @@ class WindowKernel:
         self.gathers = Gathers(layer, map, grid, self.outputs, self.step)
         self.pairs = self.plan.in_pairs and (self.plan.form.clips or not self.gathers.signed.flips)
         """Whether lanes 0 and 2 get the first two of four sums. Patches of u8 take an op more."""
+        self.lanes = self.plan.form.height > 2 and self.plan.form.lines == 1
+        """Whether four sums with the same weights may be one op.
+
+        In a loop over rows gcc keeps fewer vectors on the stack without it.
+        """
         self.multiplier = layer.filters_of_each(grid.channels)
         kernel = grid.rows.kernel, grid.columns.kernel
         weights = layer.weights.reshape(-1, *kernel)
@@ -244,27 +249,44 @@ class Part:
         self.fours: list[SSAValue] = []
 
     def run(self, events: Iterable[Event]) -> None:
-        """Gather, multiply and store."""
+        """Gather, multiply and store.
+
+        Where weights are loaded, gcc knows nothing of their place: of all products, or of those
+        that are stored together, if patches have several rows of outputs.
+        """
+        form, hides = self.kernel.plan.form, True
         for event in events:
             if isinstance(event, Gather):
                 row = self.b.add(self.row, event.piece.row)
                 made = self.kernel.gather(self.channel, row, event.piece, self.column)
                 self.patches[event.piece] = made
+                hides = True
             elif isinstance(event, Multiply):
+                if hides and form.clips:
+                    self.taps = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
+                    hides = False
                 self.multiply(event.products)
             else:
                 self.store(event)
+                hides = hides or form.lines > 1
 
     def multiply(self, products: Sequence[Product]) -> None:
         """Compute some sums; four of them are scaled together."""
         plan, edges = self.kernel.plan, self.channel.edges
-        if plan.form.clips:
-            self.taps = self.b.insert(dsp.OpaqueOp(self.taps), "taps").result
         for phase, group in groupby(products, attrgetter("phase")):
             weights = self.channel.weights.get(phase) or self.weights(phase)
             some, edge = list(group), edges.get(plan.taps(phase[1]))
             if edge is not None and len(some) == FOUR and not self.sums:
                 self.first, edge = edge, None
+            if (
+                self.kernel.lanes
+                and isinstance(self.row, int)
+                and len(some) == FOUR
+                and not self.sums
+            ):
+                data = [self.patches[each.piece] for each in self.in_lanes(some)]
+                self.scale(self.b.insert(mve.MulLanesOp(data, weights), "sums").result)
+                continue
             for product in some:
                 data = self.patches[product.piece]
                 op = mve.MulAcrossOp(data, weights)
@@ -279,12 +301,14 @@ class Part:
         self.b.insert(dsp.KeepOrderOp.create())
         return self.kernel.weights(self.taps, phase)
 
-    def scale(self) -> None:
-        """Scale up to four sums; the last one is repeated."""
-        four, bias = self.in_lanes(self.sums), self.channel.bias
+    def scale(self, four: SSAValue | None = None) -> None:
+        """Scale four sums, or up to four single ones; the last one is repeated."""
+        outputs, bias = self.kernel.outputs, self.channel.bias
+        if four is None:
+            four = outputs.joined(self.in_lanes(self.sums))
         if self.first is not None:
             bias = self.b.binary(arith.AddiOp, bias, self.first, "start")
-        self.fours.append(self.kernel.outputs.products(four, bias, self.channel.scale))
+        self.fours.append(outputs.scaled(four, bias, self.channel.scale))
         self.sums, self.first = [], None
 
     def in_lanes(self, few: Sequence[T]) -> list[T]:

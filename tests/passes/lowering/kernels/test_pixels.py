@@ -43,7 +43,8 @@ class Shape:
     """A convolution of a map [N, C, H, W] with channels last.
 
     `joined`: its output is a part of a concatenation, with so many channels in front of it.
-    `beside`: its input is a part of it, too, so that there is a gap between pixels.
+    `beside`: its input is a part of it, too, so that there is a gap between pixels. `aside`: its
+    output is a part of a concatenation of columns, so that there is a gap between rows.
     """
 
     input: tuple[int, int, int, int]
@@ -58,6 +59,7 @@ class Shape:
     residual: bool = False
     joined: int = 0
     beside: bool = False
+    aside: bool = False
 
 
 def network(shape: Shape) -> ModuleOp:
@@ -91,6 +93,10 @@ def network(shape: Shape) -> ModuleOp:
         y = maker.add(
             maker.named(QuantizedAddOp(y, other, *ends, TensorType(element, []))), element
         )
+    if shape.aside:
+        others = last(maker, element, (images, rows, 2, shape.filters))
+        y = maker.add(maker.named(ConcatOp([others, y], 3, TensorType(element, []))), element)
+        columns += 2
     parts = [x, y] if shape.beside else [y]
     if shape.joined:
         parts.insert(0, last(maker, element, (images, rows, columns, shape.joined)))
@@ -129,18 +135,36 @@ POINTWISE = st.builds(
     Shape,
     MAPS,
     st.integers(1, 19),
+    stride=st.sampled_from((1, 1, 2)),
+    pad=st.sampled_from((0, 0, 0, 1)),
     points=st.tuples(ENDS, ENDS),
     unsigned=st.booleans(),
     one_scale=st.booleans(),
     residual=st.booleans(),
     joined=st.sampled_from((0, 0, 3, 8)),
     beside=st.sampled_from((False, False, True)),
-)
+    aside=st.sampled_from((False, False, True)),
+).filter(lambda each: not each.beside or (each.stride == 1 and not each.pad and not each.aside))
 
 
 @settings(deadline=None, max_examples=60)
 @given(POINTWISE)
 def test_pointwise_layers_give_the_bits_of_the_layer(shape: Shape) -> None:
+    loops_of(shape)
+
+
+LARGER = st.builds(
+    replace,
+    POINTWISE,
+    input=st.tuples(st.just(1), st.integers(17, 250), st.integers(7, 9), st.integers(9, 12)),
+    filters=st.integers(9, 14),
+)
+
+
+@settings(deadline=None, max_examples=25)
+@given(LARGER)
+def test_rows_of_a_table_give_the_bits_of_the_layer(shape: Shape) -> None:
+    """Pairs of pixels whose vectors stay in registers, or are packed on the stack."""
     loops_of(shape)
 
 
@@ -181,6 +205,15 @@ PIXELS = {
     "24 channels with a gap": replace(
         WIDE, input=(1, 24, 5, 6), beside=True, joined=3, unsigned=True, points=(3, -6)
     ),
+    "8 channels, whole blocks": replace(WIDE, input=(1, 8, 6, 12), filters=7),
+    "16 channels, whole blocks": replace(
+        WIDE, input=(1, 16, 6, 10), filters=9, unsigned=True, points=(3, 5)
+    ),
+    "16 channels, one scale": replace(WIDE, input=(1, 16, 2, 4), one_scale=True),
+    "16 channels, steps of two": replace(WIDE, input=(2, 16, 7, 15), stride=2),
+    "16 channels, steps of two, aside": replace(
+        WIDE, input=(1, 16, 7, 15), filters=8, stride=2, aside=True
+    ),
     "12 channels": replace(WIDE, input=(1, 12, 7, 11), filters=11, points=(5, 7)),
     "16 channels": replace(WIDE, input=(1, 16, 7, 11), filters=9),
     "24 channels": replace(WIDE, input=(1, 24, 7, 11), filters=13),
@@ -188,6 +221,19 @@ PIXELS = {
     "48 channels, a residual": replace(WIDE, input=(1, 48, 5, 5), residual=True, filters=18),
     "56 channels": replace(WIDE, input=(1, 56, 6, 9), filters=19, points=(-3, -3)),
     "64 channels": replace(WIDE, input=(1, 64, 5, 5), filters=18),
+}
+ROWS = {
+    "24 channels": replace(WIDE, input=(1, 24, 9, 11)),
+    "32 channels, steps of two": replace(WIDE, input=(1, 32, 15, 23), stride=2, joined=3),
+    "40 channels, unsigned": replace(
+        WIDE, input=(1, 40, 8, 12), filters=9, unsigned=True, points=(3, -6)
+    ),
+    "64 channels, a residual": replace(WIDE, input=(1, 64, 9, 11), filters=8, residual=True),
+    "136 channels, one scale": replace(
+        WIDE, input=(1, 136, 7, 11), filters=9, one_scale=True, joined=5
+    ),
+    "240 channels with a gap": replace(WIDE, input=(1, 240, 7, 10), filters=9, beside=True),
+    "one pixel": replace(WIDE, input=(1, 96, 1, 1)),
 }
 RUNS = {
     "65 channels": replace(WIDE, input=(1, 65, 5, 5)),
@@ -197,8 +243,15 @@ RUNS = {
     "3x3, 32 channels": Shape((1, 32, 8, 9), 6, 3, pad=1),
     "3x3, 8 channels, steps of two": Shape((1, 8, 11, 13), 6, 3, 2, pad=1),
 }
+ALL = PIXELS | {f"rows, {name}": shape for name, shape in ROWS.items()} | RUNS
 SLOW = pytest.mark.slow
-FAST = ("8 channels", "48 channels, a residual", "3x3, 16 channels")
+FAST = (
+    "rows, 40 channels, unsigned",
+    "rows, one pixel",
+    "8 channels, whole blocks",
+    "48 channels, a residual",
+    "3x3, 16 channels",
+)
 
 
 @pytest.mark.parametrize("name", PIXELS)
@@ -208,6 +261,54 @@ def test_pixels_stay_in_registers(name: str) -> None:
     before, _, behind = text.partition("scf.for %oc")
     assert before.count("mve.load %x") + before.count("mve.load %ifm") >= 3
     assert "mve.load %run" in behind
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_pairs_of_pixels_are_multiplied_with_rows_of_a_table(name: str) -> None:
+    text = loops_of(ROWS[name])
+    assert ("mve.pack" in text) == (ROWS[name].input[1] > 48 and name != "one pixel")
+    assert ("first 8" in text) == (ROWS[name].input[1] % 16 == 8)
+    assert "mve.mul_rows" in text
+    assert "mve.mul_across" not in text
+    assert "starts" not in text
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        replace(WIDE, input=(1, 16, 6, 14), stride=2, pad=1),
+        replace(WIDE, input=(1, 16, 6, 8), pad=1),
+        replace(WIDE, input=(1, 12, 7, 15), stride=2),
+        replace(WIDE, input=(1, 24, 15, 23), stride=2),
+        replace(WIDE, input=(1, 32, 6, 11), groups=2, stride=2),
+    ],
+)
+def test_pixels_of_rows_are_on_the_map_and_have_whole_vectors(shape: Shape) -> None:
+    """No padding, no groups, and nothing is loaded behind the last pixel."""
+    loops = loops_of(shape)
+    assert "mve.mul_lanes" not in loops
+    assert "mve.mul_rows" not in loops
+
+
+@pytest.mark.parametrize("channels", [32, 256])
+def test_rows_are_for_layers_that_are_worth_the_code(channels: int) -> None:
+    """Few outputs, and too many vectors."""
+    assert "mve.mul_rows" not in loops_of(replace(WIDE, input=(1, channels, 4, 5)))
+    assert ("mve.mul_rows" in loops_of(replace(WIDE, input=(1, channels, 9, 11)))) == (
+        channels == 32
+    )
+
+
+WHOLE = [name for name in PIXELS if name.startswith("8 ch") or name.startswith("16 ch")]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_one_table_has_all_constants_where_no_pixels_are_left(name: str) -> None:
+    apart = ("8 channels", "16 channels", "8 channels, unsigned", "8 channels with a gap")
+    text, whole = loops_of(PIXELS[name]), name not in (*apart, "8 channels into a concatenation")
+    assert "mve.mul_lanes" in text
+    assert ("dsp.load_pair" in text) == whole
+    assert ("starts" in text) == (not whole)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -224,20 +325,18 @@ def test_neighbouring_pixels_share_vectors() -> None:
         assert loops_of(shape).count(f"dsp.opaque %run : {chunk}") > 0
 
 
-@pytest.mark.parametrize(
-    "name", [n if n in FAST else pytest.param(n, marks=SLOW) for n in (*PIXELS, *RUNS)]
-)
+@pytest.mark.parametrize("name", [n if n in FAST else pytest.param(n, marks=SLOW) for n in ALL])
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
-    check_host(*on_buffers((PIXELS | RUNS)[name]))
+    check_host(*on_buffers(ALL[name]))
 
 
 @SLOW
 @pytest.mark.parametrize("level", ["-O2", "-O3"])
-@pytest.mark.parametrize("name", [*PIXELS, *RUNS])
+@pytest.mark.parametrize("name", ALL)
 def test_helium(name: str, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55."""
-    check_core(*on_buffers((PIXELS | RUNS)[name]), level, tmp_path)
+    check_core(*on_buffers(ALL[name]), level, tmp_path)
 
 
 SHORT = Road("cortex-m55", "flash=small")
@@ -259,7 +358,7 @@ def test_short_code_is_that_of_whole_blocks_only(shape: Shape, has: bool) -> Non
     inputs, loops = random_inputs(module, 5), lowered(layers, SHORT)
     (wanted,) = run_function(module, None, inputs)
     np.testing.assert_array_equal(run_function(loops, None, inputs)[0], wanted)
-    assert ("dsp.opaque %run" in str(loops)) == has
+    assert ("mve.mul_lanes" in str(loops)) == has
 
 
 def test_other_machines_have_no_vectors() -> None:

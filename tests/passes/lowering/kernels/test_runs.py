@@ -201,7 +201,7 @@ def test_a_vector_that_two_pixels_need_is_loaded_once() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (Shape((1, 79, 1, 1), 5, connected=True), 80),
+        (Shape((1, 79, 1, 1), 5, connected=True), 272),
         (replace(TWICE, kernel=(1, 3), input=(1, 24, 3, 9), pads=(0, 0, 0, 0)), 16),
     ],
 )
