@@ -189,8 +189,10 @@ class VectorDenseKernel:
             whole = count % plan.pixels == 0
             if not self.is_flat:
                 return plan if whole and plan.padding == 0 and self.is_in_blocks(plan) else None
+            if alone and not whole:
+                continue
             if self.is_in_blocks(plan) or not packs:
-                return None if alone and not whole else plan
+                return plan
         return None
 
     def is_in_blocks(self, plan: PixelPlan) -> bool:

@@ -361,6 +361,16 @@ def test_short_code_is_that_of_whole_blocks_only(shape: Shape, has: bool) -> Non
     assert ("mve.mul_lanes" in str(loops)) == has
 
 
+def test_short_code_has_single_pixels_where_pairs_leave_one() -> None:
+    """Of 125 pixels of 64 channels, four vectors each; 126 are in pairs."""
+    shape = replace(WIDE, input=(1, 64, 25, 5), filters=8)
+    odd = str(lowered(on_buffers(shape)[1], SHORT))
+    assert "mve.mul_rows" not in odd
+    assert "dsp.opaque %run" in odd
+    even = lowered(on_buffers(replace(shape, input=(1, 64, 18, 7)))[1], SHORT)
+    assert "mve.mul_rows" in str(even)
+
+
 def test_other_machines_have_no_vectors() -> None:
     assert "mve." not in str(lowered(on_buffers(WIDE)[1], DSP))
     assert "mve." in str(lowered(on_buffers(WIDE)[1], VECTORS))
