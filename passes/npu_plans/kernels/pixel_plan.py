@@ -77,6 +77,15 @@ class PixelPlan:
         more = 0 if pixels == 1 else ROWS * self.parts + OTHERS
         return self.pixels == PAIR and is_worth(SAVED_BY_ROWS * self.parts * outputs, more)
 
+    def takes_all(self, pixels: int, times: int) -> bool:
+        """Whether all pixels are in blocks: of pairs a last one may be alone.
+
+        `times`: how often each pixel is multiplied, in all runs of the layer's loops.
+        """
+        if self.pixels > PAIR:
+            return pixels % self.pixels == 0
+        return self.has_rows(pixels, pixels * times)
+
     @property
     def is_paired(self) -> bool:
         """Whether a vector holds two pixels."""

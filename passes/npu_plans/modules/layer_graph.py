@@ -143,7 +143,8 @@ class LayerGraph:
         bytes: it may lie in the concatenation's. Neither has what overwrites a concatenation that
         lies in parts, as it takes their place. Nor what a map without bytes overwrites.
         """
-        claims = [self.steps[each] for claims in self.claims.values() for each in claims]
+        claimants = {each for claims in self.claims.values() for each in claims}
+        claims = [self.steps[each] for each in claimants]
         whole = {each for step in claims if self.is_whole(step) for each in step.overwrites}
         for step in reversed(self.steps):
             if step.writes in whole:
@@ -164,7 +165,7 @@ class LayerGraph:
             home, all_ = names.get(number, step.writes), parts.get(step.writes, [])
             read = [part for each in step.reads for part in (each, *parts.get(each, ()))]
             read += all_ if number not in names else []
-            drops = self.is_whole(step) and number in self.claimants
+            drops = self.is_whole(step) and number in claimants
             over_ = () if drops else step.overwrites
             span = step.span if sizes[home] == self.sizes[step.writes] else (0, sizes[home])
             steps.append(LayerStep(step.before, tuple(read), home, span, over_, step.extra))
@@ -174,11 +175,6 @@ class LayerGraph:
     def is_whole(self, step: LayerStep) -> bool:
         """Whether a step writes all of its buffer."""
         return step.span == (0, self.sizes[step.writes])
-
-    @cached_property
-    def claimants(self) -> frozenset[int]:
-        """The steps that write a part of a concatenation, and may overwrite a map with it."""
-        return frozenset(each for claims in self.claims.values() for each in claims)
 
     def live_at_start(self) -> int:
         """Bytes that are live before the first step: buffers that no step writes."""

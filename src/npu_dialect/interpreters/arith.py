@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
+from npu_dialect.fixed_point import WORD_BITS
 from npu_dialect.interpreters.expressions import WITH_EXPRESSIONS, expression_of, function_of
 from npu_dialect.interpreters.fused import scalar_fma
 from npu_dialect.interpreters.pointwise import CALLS
@@ -196,8 +197,14 @@ def unsigned_conversion(op: Operation, type_: Attribute) -> Meaning:
 
 
 def same_bits(op: Operation, type_: Attribute) -> Meaning:
-    """`arith.bitcast` of 32 bits: an integer as a float, or the reverse."""
-    to_integer = isinstance(type_, IntegerType)
+    """`arith.bitcast` of 32 bits: an integer as a float, or the reverse.
+
+    Raises: InterpretationError for another width.
+    """
+    to_integer = isa(type_, IntegerType)
+    integer = type_ if to_integer else op.operands[0].type
+    if (bits := bits_of(integer)) != WORD_BITS:
+        raise InterpretationError(f"expected a bitcast of {WORD_BITS} bits, got {bits}")
 
     def convert(value: float) -> Any:
         if to_integer:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.utils.exceptions import InterpretationError
 
 from helpers.parsing import parse
 from helpers.plain_c import computes
@@ -38,3 +40,10 @@ def test_the_interpreter(numbers: list[int]) -> None:
     x = np.array(numbers, np.int32)
     (found,) = run_function(parse(TEXT), None, [x])
     np.testing.assert_array_equal(found, x.view(np.float32))
+
+
+def test_the_interpreter_says_which_widths_it_knows() -> None:
+    text = TEXT.replace("i32", "i64").replace("f32", "f64").replace("64 : i64", "128 : i64")
+    text = text.replace("32 : i64", "64 : i64")
+    with pytest.raises(InterpretationError, match="expected a bitcast of 32 bits, got 64"):
+        run_function(parse(text), None, [SOME.astype(np.int64)])

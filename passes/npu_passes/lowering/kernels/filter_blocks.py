@@ -125,6 +125,12 @@ class FilterBlocks:
         b.insert(dsp.KeepOrderOp.create())
         return found
 
+    def complete(self, side: Side, block: Filters) -> Sequence[SSAValue]:
+        """The sums of a block plus their first values."""
+        biased = self.plan.biased(block.count, side.pixels, packed=side.packed)
+        kept = self.sums(side, block, biased=biased)
+        return kept if biased else self.biased(kept, block)
+
     def biased(self, kept: Sequence[SSAValue], block: Filters) -> list[SSAValue]:
         """Vectors of sums plus the first values of their filters."""
         b = self.b

@@ -29,7 +29,7 @@ from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
-from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, is_in_blocks, table_of
+from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, table_of
 from npu_passes.lowering.kernels.vector_runs import BYTES, STRAIGHT, Filters, Pixels, Runs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.lowering.kernels.vector_stores import outputs_of
@@ -86,13 +86,13 @@ class VectorDenseKernel:
         kernel = self.rows.kernel, self.columns.kernel
         weights = layer.weights.reshape(len(layer.weights), -1, *kernel).transpose(0, 2, 3, 1)
         weights = weights.reshape(-1, self.row_bytes)
-        padded = np.pad(weights, ((0, 0), (0, self.row_taps - self.row_bytes)))
         self.lead = 0 if self.plan is None else self.plan.lead
         self.table: PixelTable | FilterBlocks | None = None
         if self.plan is not None and self.is_in_blocks(self.plan):
             assert isinstance(self.outputs, VectorOutputs)
             self.table, self.taps = table_of(layer, self.outputs, self.plan)
         else:
+            padded = np.pad(weights, ((0, 0), (0, self.row_taps - self.row_bytes)))
             # The last load of the last filter reads on.
             self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
         self.zero = layer.b.integer(0)
@@ -198,7 +198,7 @@ class VectorDenseKernel:
     def is_in_blocks(self, plan: PixelPlan) -> bool:
         """Whether all pixels are in blocks, and one table has all constants."""
         times = self.layer.op.repetitions * (1 if self.is_flat else self.rows.outputs)
-        return is_in_blocks(plan, self.pixels.outputs, times * self.filters)
+        return plan.takes_all(self.pixels.outputs, times * self.filters)
 
     @property
     def takes_pixels(self) -> bool:

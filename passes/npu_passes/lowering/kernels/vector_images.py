@@ -176,10 +176,7 @@ class ImageKernel:
 
         def block(block: Filters) -> Iterator[tuple[Index, Block]]:
             for number, side in enumerate(sides):
-                biased = self.blocks.plan.biased(block.count, side.pixels, packed=side.packed)
-                kept = self.blocks.sums(side, block, biased=biased)
-                if not biased:
-                    kept = self.blocks.biased(kept, block)
+                kept = self.blocks.complete(side, block)
                 yield b.add(column, PAIR * number), self.block(kept, block)
 
         if not (often and self.count <= STRAIGHT):

@@ -122,10 +122,7 @@ class PixelBlocks:
 
         def some(filter: Index, count: int) -> None:
             block = blocks.one(filter, count)
-            biased = blocks.plan.biased(count, side.pixels, packed=side.packed)
-            kept = blocks.sums(side, block, biased=biased)
-            if not biased:
-                kept = blocks.biased(kept, block)
+            kept = blocks.complete(side, block)
             at = self.b.add(place, self.channel.channel(filter))
             self.outputs.store(kept, blocks.scales(block), at, count)
 
@@ -212,16 +209,6 @@ class PixelBlocks:
             for pixel, vector in users:
                 found[pixel] = self.run.product(x[vector], w, found.get(pixel, self.run.zero))
         return found
-
-
-def is_in_blocks(plan: PixelPlan, pixels: int, filters: int) -> bool:
-    """Whether all pixels are in blocks: of pairs a last one may be alone.
-
-    `filters`: how often each of so many pixels is multiplied, in all runs of the layer's loops.
-    """
-    if plan.pixels > PAIR:
-        return pixels % plan.pixels == 0
-    return plan.has_rows(pixels, pixels * filters)
 
 
 def table_of(
