@@ -329,6 +329,39 @@ def mul_rows(op: mve.MulRowsOp) -> Meaning:
     return multiplied
 
 
+def mul_runs(op: mve.MulRunsOp) -> Meaning:
+    """How an op multiplies the runs of windows with those of a table."""
+    own, pixels, started = op.numbers, len(op.sums), op.starts is not None
+    lanes = np.minimum(np.arange(mve.MOST_ROWS), own.filters - 1)
+
+    def multiplied(
+        map: Array, at: int, table: Array, first: int, *others: Any
+    ) -> Array | tuple[Array, ...]:
+        rows = others[-1]
+        if rows < 1:
+            raise InterpretationError(f"expected at least one row, got {rows}")
+        flips = 128 if map.dtype == np.uint8 else 0
+        totals = np.zeros((pixels, own.filters), np.int64)
+        if started:
+            starts, start = others[:2]
+            check_range(starts, start, own.filters)
+            totals += starts[start : start + own.filters].astype(np.int64)
+        for row in range(rows):
+            place, words = at + row * own.pitch, first + row * own.step
+            check_range(map, place, op.bytes)
+            check_range(table, words, own.words)
+            weights = table[words : words + own.words].astype("<i4").view(np.int8)
+            weights = weights.reshape(own.vectors, own.filters, -1).astype(np.int64)
+            weights = weights.transpose(1, 0, 2).reshape(own.filters, -1)[:, : own.bytes]
+            for pixel in range(pixels):
+                begin = place + pixel * own.apart
+                totals[pixel] += weights @ (map[begin : begin + own.bytes].astype(np.int64) - flips)
+        found = tuple(each.astype(np.int32)[lanes] for each in totals)
+        return found if pixels > 1 else found[0]
+
+    return multiplied
+
+
 def as_floats(x: Array) -> Array:
     """The bits of words as those of floats."""
     return x.view(np.float32)
@@ -394,6 +427,7 @@ BY_OP: dict[type[Operation], Callable[[Any], Meaning]] = {
     mve.SplatOp: splat,
     mve.ShiftInOp: shift_in,
     mve.MulRowsOp: mul_rows,
+    mve.MulRunsOp: mul_runs,
 }
 """Ops whose meaning depends on their types or properties."""
 

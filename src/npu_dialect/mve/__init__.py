@@ -62,6 +62,7 @@ from npu_dialect.mve.rows import (
     PackOp,
     is_pack,
 )
+from npu_dialect.mve.runs import FARTHEST_RUN, MOST_RUN_VECTORS, MOST_SKIPPED, MulRunsOp, Run
 from npu_dialect.mve.scalars import (
     AddSaturatedOp,
     AddScalarOp,
@@ -89,11 +90,14 @@ from npu_dialect.mve.types import (
 __all__ = [
     "ALL_LANES",
     "F32X4",
+    "FARTHEST_RUN",
     "I8X16",
     "I16X8",
     "I32X4",
     "MOST_PIXELS",
     "MOST_ROWS",
+    "MOST_RUN_VECTORS",
+    "MOST_SKIPPED",
     "MOST_VECTORS",
     "MVE",
     "ROWS_REACH",
@@ -128,6 +132,7 @@ __all__ = [
     "MulLongOp",
     "MulOp",
     "MulRowsOp",
+    "MulRunsOp",
     "MulScalarOp",
     "NarrowBytesOp",
     "NarrowOp",
@@ -136,6 +141,7 @@ __all__ = [
     "PushBytesOp",
     "PushThreeOp",
     "RoundOp",
+    "Run",
     "ScalarOp",
     "ScatterOp",
     "ShiftInOp",
@@ -190,6 +196,7 @@ MVE = Dialect(
         MoveUpOp,
         PackOp,
         MulRowsOp,
+        MulRunsOp,
         AsFloatsOp,
     ],
     [],

@@ -78,6 +78,7 @@ STRUCTURE = (
     mve.ScatterOp,
     mve.PackOp,
     mve.MulRowsOp,
+    mve.MulRunsOp,
     sram.SpanOp,
     *FROM_BASE,
 )
@@ -331,6 +332,7 @@ RULES: Mapping[type[Operation], Callable[[Any], str | None]] = {
     dsp.StoreFloatsOp: problem_of_access,
     **dict.fromkeys((mve.LoadOp, mve.StoreOp, mve.GatherOp), problem_of_access),
     **dict.fromkeys((mve.GatherBytesOp, mve.ScatterOp, mve.MulRowsOp), problem_of_access),
+    mve.MulRunsOp: problem_of_access,
     memref.CopyOp: problem_of_copy,
     memref.ReinterpretCastOp: problem_of_reinterpret,
     dma.StartOp: problem_of_transfer,

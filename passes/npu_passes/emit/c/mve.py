@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from npu_dialect import mve
 from npu_passes.emit.c.body import Body
-from npu_passes.emit.c.dsp import address
+from npu_passes.emit.c.dsp import address, place_of
 from npu_passes.emit.c.dsp_helpers import use_macro
 from npu_passes.emit.c.expr import Expr, Linear, call, scaled
 from npu_passes.emit.c.macros import INLINE
@@ -21,6 +21,7 @@ from npu_passes.emit.c.mve_access import gathers, load, offsets_of, store, widen
 from npu_passes.emit.c.mve_helpers import use
 from npu_passes.emit.c.mve_places import gather, gather_bytes, scatter
 from npu_passes.emit.c.mve_rows import Rows
+from npu_passes.emit.c.mve_runs import Runs
 from npu_passes.emit.c.types import memref_of
 
 
@@ -89,6 +90,27 @@ def print_mul_rows(body: Body, op: mve.MulRowsOp) -> None:
     arguments = (*x, at, str(offset), *(f"&{name}" for name in names))
     body.line(f"npu_i32x4 {', '.join(names)};")
     body.add_to_line(f"{function}({', '.join(arguments)});")
+    for result, name in zip(op.sums, names, strict=True):
+        body.values[result] = Expr(name)
+
+
+def print_mul_runs(body: Body, op: mve.MulRunsOp) -> None:
+    """Print the call of a function that writes each sum into a variable."""
+    rows, own = body.use(op.rows).text, op.numbers
+    runs = Runs.of(op, once=rows == "1")
+    values: dict[str, str] = {"rows": rows}
+    places = {"x": (op.memref, op.index), "at": (op.table, op.first)}
+    if op.starts is not None and op.start is not None:
+        places["starts"] = op.starts, op.start
+    values |= {name: place_of(body, *place).text for name, place in places.items()}
+    numbers = {"apart": own.apart, "rest": own.rest, "pitch": own.pitch, "step": own.step}
+    values |= {name: str(number) for name, number in numbers.items()}
+    use_macro(body.unit, INLINE)
+    function = use(body.unit, runs.name, runs.helper)
+    names = [body.name_for(each) for each in op.sums]
+    given = [values[each.rpartition(" ")[2].lstrip("*")] for each in runs.parameters]
+    body.line(f"npu_i32x4 {', '.join(names)};")
+    body.add_to_line(f"{function}({', '.join((*given, *(f'&{name}' for name in names)))});")
     for result, name in zip(op.sums, names, strict=True):
         body.values[result] = Expr(name)
 

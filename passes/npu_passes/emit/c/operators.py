@@ -24,6 +24,7 @@ from npu_passes.emit.c.macros import KEEP_NAMES
 from npu_passes.emit.c.mve_helpers import MVE_NAMES, MVE_OPERATORS
 from npu_passes.emit.c.mve_places import PLACES_NAMES
 from npu_passes.emit.c.mve_rows import ROWS_NAMES
+from npu_passes.emit.c.mve_runs import RUNS_NAMES
 from npu_passes.emit.c.rescaled import RESCALE_NAMES, rescaled
 from npu_passes.emit.c.types import float_literal, integer_literal
 from npu_passes.emit.c.unit import Unit
@@ -174,6 +175,7 @@ LIBRARY_FUNCTIONS = (
     | LOAD_NAMES
     | MVE_NAMES
     | ROWS_NAMES
+    | RUNS_NAMES
     | PLACES_NAMES
     | frozenset(
         name + suffix for name in (*MATH_FUNCTIONS.values(), "fmod") for suffix in ("", "f")

@@ -1,0 +1,359 @@
+"""The C functions for `mve.mul_runs`: one for each form of windows.
+
+    %a, %b = mve.mul_runs %map[%at] by %taps[%i] from %starts[%j] rows %n run 48 apart 16 ...
+        ->      npu_i32x4 a, b;
+                npu_mve_mul_runs_3x4_shared1_started(&map[at], 16, 512, &taps[i], 48, n,
+                                                     &starts[j], &a, &b);
+
+Eight sums fill the even registers, which VMLADAV needs. So gcc gets all rows of a block as one
+piece of assembly, whose loads move their pointers:
+
+    ldm           starts, {r0, r2, r4, r6}     the first values, once for each window
+    1:
+    vldrb.8       x, [x], #16                  16 bytes of each window
+    vldrw.u32     w, [at], #16                 16 weights of a filter, in the order of their use
+    vmladava.s8   r0, x, w
+    ...
+    bne           1b                           the next row
+
+Windows that lie whole vectors apart share loads: what is the second window's vector now is the
+first one's later. Other windows have a pointer each, or a distance that fits into a load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, product
+
+from npu_dialect import mve
+from npu_dialect.npu.quantization import ui8
+from npu_passes.emit.c.dsp_helpers import Helper
+from npu_passes.emit.c.macros import INLINE
+from npu_passes.emit.c.mve_helpers import ARM
+from npu_passes.emit.c.types import memref_of
+
+FIRST, SECOND = ("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr")
+"""The registers of the sums of each window."""
+MOST_SHARED = 4
+"""The most vectors between two windows that share them: those between stay in registers."""
+NEAR = 127
+"""The farthest that a load of bytes reaches from its pointer."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of some vectors by those of some filters.
+
+    `windows`: `one`, `near` or `far` apart, or `shared1` if they lie one vector apart, and so on.
+    `rest`: the last vector of a run is a part of one. `started`: sums begin with first values.
+    `once`: there is one row. `flips`: the bytes of the map have no sign.
+    """
+
+    vectors: int
+    filters: int
+    windows: str
+    rest: bool = False
+    started: bool = False
+    once: bool = False
+    flips: bool = False
+
+    @staticmethod
+    def of(op: mve.MulRunsOp, *, once: bool) -> Runs:
+        """Those of an op; `once`: it has one row."""
+        own = op.numbers
+        return Runs(
+            own.vectors,
+            own.filters,
+            windows_of(op),
+            own.rest > 0,
+            op.starts is not None,
+            once,
+            memref_of(op.memref).element_type == ui8,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the function, without what all have in front."""
+        ends = [name for name in ("rest", "started", "once", "flips") if getattr(self, name)]
+        return "_".join((f"mul_runs_{self.vectors}x{self.filters}", self.windows, *ends))
+
+    @property
+    def pixels(self) -> int:
+        """The number of windows."""
+        return 1 if self.windows == "one" else 2
+
+    @property
+    def shared(self) -> int:
+        """The vectors from a window to the next one if they share vectors, else 0."""
+        return int(self.windows[-1]) if self.windows.startswith("shared") else 0
+
+    # -- assembly --------------------------------------------------------------------------------
+
+    @property
+    def sums(self) -> list[tuple[str, ...]]:
+        """The registers of the sums of each window."""
+        return [each[: self.filters] for each in (FIRST, SECOND)[: self.pixels]]
+
+    @property
+    def loaded(self) -> list[str]:
+        """The registers of vectors of windows; the first ones become the results."""
+        count = max(self.pixels, self.shared + 1 if self.shared else 0)
+        return [f"x{number}" for number in range(count)]
+
+    @property
+    def moves(self) -> int:
+        """How often the pointer of a row moves by a vector."""
+        return self.vectors + self.shared - 1
+
+    def instructions(self) -> Iterator[str]:
+        """All instructions."""
+        if self.rest:
+            yield from ("mov r0, %[rest]", "vctp.8 r0")
+        if self.flips:
+            yield "vmov.i8 %q[signs], #0x80"
+        for sums in self.sums:
+            yield from self.started_sums(sums)
+        if not self.once:
+            yield "1:"
+        for number in range(self.shared):
+            yield from self.load(number, number)
+        for vector in range(self.vectors):
+            yield from self.of_vector(vector)
+        if not self.once:
+            yield "bne 1b"
+        for result, sums in zip(self.loaded, self.sums, strict=False):
+            four = [sums[min(lane, self.filters - 1)] for lane in range(mve.MOST_ROWS)]
+            yield f"vmov %q[{result}][2], %q[{result}][0], {four[0]}, {four[2]}"
+            yield f"vmov %q[{result}][3], %q[{result}][1], {four[1]}, {four[3]}"
+
+    def started_sums(self, sums: tuple[str, ...]) -> Iterator[str]:
+        """What gives the sums of a window their first values."""
+        if not self.started:
+            yield from (f"mov {each}, #0" for each in sums)
+        elif len(sums) == 1:
+            yield f"ldr {sums[0]}, [%[starts]]"
+        else:
+            yield f"ldm %[starts], {{{', '.join(sums)}}}"
+
+    def of_vector(self, vector: int) -> Iterator[str]:
+        """The loads and products of a vector of each window; those of the last one end a row."""
+        registers, last = self.loaded, vector == self.vectors - 1
+        if self.shared:
+            number = vector + self.shared
+            yield from self.load(number % len(registers), number)
+            x = [registers[each % len(registers)] for each in (vector, number)]
+        else:
+            yield from self.loads(vector)
+            x = registers
+        if last and not self.once:
+            yield from self.next_row()
+        for filter in range(self.filters):
+            ends = last and not self.once and filter == self.filters - 1
+            yield f"vldrw.u32 %q[w], [%[at]], {'%[behind]' if ends else '#16'}"
+            for sums, name in zip(self.sums, x, strict=False):
+                yield f"vmladava.s8 {sums[filter]}, %q[{name}], %q[w]"
+
+    def load(self, register: int, number: int) -> Iterator[str]:
+        """Load a vector that both windows use; the last one of a row may be a part of one."""
+        last = number == self.moves
+        if last and self.rest:
+            yield "vpst"
+        kind = "vldrbt" if last and self.rest else "vldrb"
+        yield f"{kind}.u8 %q[x{register}], [%[x]]{'' if last else ', #16'}"
+        yield from self.flipped(f"x{register}")
+
+    def loads(self, vector: int) -> Iterator[str]:
+        """Load a vector of each window."""
+        last = vector == self.vectors - 1
+        partial, moved = last and self.rest, "" if last else ", #16"
+        kind = "vldrbt.u8" if partial else "vldrb.u8"
+        if partial:
+            yield "vpstt" if self.pixels > 1 else "vpst"
+        if self.windows == "near":
+            yield f"{kind} %q[x1], [%[x], %[apart]]"
+        yield f"{kind} %q[x0], [%[x]]{moved}"
+        if self.windows == "far":
+            yield f"{kind} %q[x1], [%[y]]{moved}"
+        for name in self.loaded:
+            yield from self.flipped(name)
+
+    def flipped(self, name: str) -> Iterator[str]:
+        """What flips the topmost bits of a vector."""
+        if self.flips:
+            yield f"veor %q[{name}], %q[{name}], %q[signs]"
+
+    def next_row(self) -> Iterator[str]:
+        """What moves the pointers to the next row of the map, and counts."""
+        for name in ("x", "y") if self.windows == "far" else ("x",):
+            yield f"add %[{name}], %[{name}], %[down]"
+        yield "subs %[rows], %[rows], #1"
+
+    def assembly(self) -> list[str]:
+        """The body for gcc, where all distances are known."""
+        far, results = self.windows == "far", self.loaded[: self.pixels]
+        vectors = [*self.loaded[self.pixels :], "w", *(["signs"] if self.flips else [])]
+        pointers = ["x", *(["y"] if far else []), "at", *([] if self.once else ["rows"])]
+        outputs = [f'[{name}] "+r"({name})' for name in pointers]
+        outputs += [f'[{name}] "=&w"({name})' for name in (*results, *vectors)]
+        inputs = ['[starts] "r"(starts)'] if self.started else []
+        inputs += [f'[{name}] "i"({name})' for name in self.distances]
+        if not self.once:
+            inputs.append(f'[down] "i"(pitch - {mve.VECTOR_BYTES * self.moves})')
+            inputs.append(f'[behind] "i"({mve.VECTOR_BYTES} + 4 * (step - {self.words}))')
+        outputs += ['"=&Up"(lanes)'] if self.rest else []
+        clobbers = [f'"{each}"' for each in (*chain(*self.sums), "cc", "memory")]
+        known = [*self.distances, *([] if self.once else ["pitch", "step"])]
+        constant = " && ".join(f"__builtin_constant_p({name})" for name in known) or "1"
+        return [
+            "#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)",
+            f"if ({constant}) {{",
+            f"    npu_i32x4 {', '.join(results)};",
+            f"    npu_i8x16 {', '.join(vectors)};",
+            *(["    mve_pred16_t lanes;"] if self.rest else []),
+            *([f"    const {self.byte} *y = x + apart;"] if far else []),
+            "    __asm__(",
+            *(f'        "{each}\\n\\t"' for each in self.instructions()),
+            f"        : {', '.join(outputs)}",
+            f"        : {', '.join(inputs)}",
+            f"        : {', '.join(clobbers)});",
+            *(f"    *to{p} = {name};" for p, name in enumerate(results)),
+            "    return;",
+            "}",
+            "#endif",
+        ]
+
+    @property
+    def distances(self) -> list[str]:
+        """The parameters that are parts of instructions."""
+        names = ["apart"] if self.windows == "near" else []
+        return names + (["rest"] if self.rest else [])
+
+    # -- other compilers -------------------------------------------------------------------------
+
+    @property
+    def words(self) -> int:
+        """The words of the table for a row."""
+        return self.vectors * self.filters * mve.ROW_WORDS
+
+    @property
+    def byte(self) -> str:
+        """The C type of the map's elements."""
+        return "uint8_t" if self.flips else "int8_t"
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters, but for the results."""
+        apart = ["int apart"] if self.windows in ("near", "far") else []
+        return [
+            f"const {self.byte} *x",
+            *apart,
+            *(["int rest"] if self.rest else []),
+            "const int32_t *at",
+            *([] if self.once else ["int pitch", "int step", "int rows"]),
+            *(["const int32_t *starts"] if self.started else []),
+        ]
+
+    @property
+    def place(self) -> str:
+        """The first byte of a row of the window `p`."""
+        row = "" if self.once else " + row * pitch"
+        if self.pixels == 1:
+            return f"x{row}"
+        apart = str(mve.VECTOR_BYTES * self.shared) if self.shared else "apart"
+        return f"x{row} + p * {apart}"
+
+    def loops(self, body: list[str]) -> list[str]:
+        """A body inside a loop over the rows, if there are several."""
+        if self.once:
+            return body
+        return ["for (int row = 0; row < rows; ++row) {", *(f"    {each}" for each in body), "}"]
+
+    def intrinsics(self) -> Iterator[str]:
+        """The body for other compilers that know the vector unit."""
+        pixels, filters, last = self.pixels, self.filters, self.vectors - 1
+        start = "starts[f]" if self.started else "0"
+        load = f"vldrbq_s8((const int8_t *)({self.place}) + 16 * v)"
+        if self.rest:
+            load = f"vldrbq_z_s8((const int8_t *)({self.place}) + 16 * v, vctp8q(v < {last} ? 16 : (uint32_t)rest))"
+        if self.flips:
+            load = f"veorq_s8({load}, vdupq_n_s8(-128))"
+        row = "" if self.once else "row * step + "
+        w = f"vreinterpretq_s8_s32(vldrwq_s32(at + {row}4 * ({filters} * v + f)))"
+        yield f"int32_t s[{pixels}][{filters}];"
+        yield f"for (int p = 0; p < {pixels}; ++p) {{"
+        yield f"    for (int f = 0; f < {filters}; ++f) {{ s[p][f] = {start}; }}"
+        body = [
+            f"for (int v = 0; v < {self.vectors}; ++v) {{",
+            f"    const npu_i8x16 b = {load};",
+            f"    for (int f = 0; f < {filters}; ++f) {{ s[p][f] = vmladavaq_s8(s[p][f], b, {w}); }}",
+            "}",
+        ]
+        yield from (f"    {each}" for each in self.loops(body))
+        yield "}"
+        for p in range(pixels):
+            lanes = [f"s[{p}][{min(lane, filters - 1)}]" for lane in range(mve.MOST_ROWS)]
+            yield f"const npu_i32x4 r{p} = {{{', '.join(lanes)}}};"
+            yield f"*to{p} = r{p};"
+
+    def plain(self) -> Iterator[str]:
+        """The body in plain C."""
+        filters, row = self.filters, "" if self.once else "row * step + "
+        bytes_ = f"{mve.VECTOR_BYTES * (self.vectors - 1)} + rest"
+        if not self.rest:
+            bytes_ = str(mve.VECTOR_BYTES * self.vectors)
+        byte = f"*({self.place} + k)"
+        body = [
+            f"for (int k = 0; k < {bytes_}; ++k) {{",
+            f"    const uint32_t word = (uint32_t)at[{row}4 * ({filters} * (k / 16) + f) + k % 16 / 4];",
+            "    const int8_t w = (int8_t)(word >> k % 4 * 8 & 0xFF);",
+            f"    const int32_t byte = {byte}{' - 128' * self.flips};",
+            "    sum += (uint32_t)(byte * w);",
+            "}",
+        ]
+        yield f"for (int p = 0; p < {self.pixels}; ++p) {{"
+        yield "    for (int i = 0; i < 4; ++i) {"
+        yield f"        const int f = i < {filters} ? i : {filters - 1};"
+        yield f"        uint32_t sum = {'(uint32_t)starts[f]' if self.started else '0'};"
+        yield from (f"        {each}" for each in self.loops(body))
+        to = "(p == 0 ? to0 : to1)" if self.pixels > 1 else "to0"
+        yield f"        {to}->lane[i] = (int32_t)sum;"
+        yield from ("    }", "}")
+
+    @property
+    def helper(self) -> Helper:
+        """The function."""
+        results = [f"npu_i32x4 *to{p}" for p in range(self.pixels)]
+        return Helper(
+            f"void {{}}({', '.join((*self.parameters, *results))})",
+            "Sums of the products of windows with runs of bytes, which lie in words.",
+            "\n".join(self.plain()),
+            "\n".join((*self.assembly(), *self.intrinsics())),
+            ARM,
+            inline=INLINE,
+        )
+
+
+def windows_of(op: mve.MulRunsOp) -> str:
+    """How the windows of an op lie."""
+    own = op.numbers
+    if len(op.sums) == 1:
+        return "one"
+    vectors, rest = divmod(own.apart, mve.VECTOR_BYTES)
+    if rest == 0 and 0 < vectors < own.vectors and vectors <= MOST_SHARED:
+        return f"shared{vectors}"
+    return "near" if own.apart <= NEAR else "far"
+
+
+WINDOWS = ("one", "near", "far", *(f"shared{number}" for number in range(1, MOST_SHARED + 1)))
+
+RUNS_NAMES = frozenset(
+    f"npu_mve_{Runs(vectors, filters, windows, *flags).name}"
+    for vectors, filters, windows, flags in product(
+        range(1, mve.MOST_RUN_VECTORS + 1),
+        range(1, mve.MOST_ROWS + 1),
+        WINDOWS,
+        product((False, True), repeat=4),
+    )
+)
+"""Names that no local variable may have."""

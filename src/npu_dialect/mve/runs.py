@@ -1,0 +1,181 @@
+"""Products of windows in a map with a table whose weights lie in the order of their loads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    traits_def,
+    var_result_def,
+)
+from xdsl.traits import MemoryReadEffect
+from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.mve.rows import MOST_PIXELS, MOST_ROWS, ROW_WORDS
+from npu_dialect.mve.types import I32X4, VECTOR_BYTES
+from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.npu.quantization import ui8
+
+MOST_RUN_VECTORS = 16
+"""The most vectors of a run, as all of its products are straight code."""
+FARTHEST_RUN = 4096
+"""Pointers move by less than these bytes in one instruction."""
+MOST_SKIPPED = 123
+"""The most words from a run of the table to the next one: a load moves its pointer behind them."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The numbers of an op: see `MulRunsOp`."""
+
+    bytes: int
+    apart: int
+    pitch: int
+    step: int
+    filters: int
+
+    @property
+    def vectors(self) -> int:
+        """The vectors of a run; the last one may be a part of one."""
+        return -(-self.bytes // VECTOR_BYTES)
+
+    @property
+    def rest(self) -> int:
+        """The bytes of the last vector if they are fewer than a whole one's, else 0."""
+        return self.bytes % VECTOR_BYTES
+
+    @property
+    def words(self) -> int:
+        """The words of the table for one run."""
+        return self.vectors * self.filters * ROW_WORDS
+
+
+@irdl_op_definition
+class MulRunsOp(IRDLOperation):
+    """VMLADAVA: sums of the products of the runs of a window with those of up to four filters.
+
+    A window has a run of bytes for each of some rows of a map, which are `pitch` bytes apart. The
+    table has words, the lowest byte first, and `step` words for each row: 16 bytes of each filter,
+    for each 16 bytes of a run. If 16 does not divide a run, the weights behind its end must be
+    zero; what is behind the run in the map is not read. Bytes of ui8 are multiplied as if their
+    topmost bit were flipped, so each is 128 less. A sum begins with a word for its filter, or with
+    zero. Lanes without a filter repeat the last one. With two results, the second window begins
+    `apart` bytes behind the first one, and both share the loads of weights.
+
+    ```mlir
+    %a, %b = mve.mul_runs %map[%at] by %taps[%i] from %starts[%j] rows %n run 48 apart 16 pitch 512
+      step 48 filters 4 : memref<16384xi8>, memref<576xi32>, memref<16xi32>
+      -> vector<4xi32>, vector<4xi32>
+    ```
+    """
+
+    name = "mve.mul_runs"
+
+    memref = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    table = operand_def(MemRefType)
+    first = operand_def(IndexType)
+    starts = opt_operand_def(MemRefType)
+    start = opt_operand_def(IndexType)
+    rows = operand_def(IndexType)
+    run = prop_def(IntegerAttr.constr(i64))
+    apart = prop_def(IntegerAttr.constr(i64))
+    pitch = prop_def(IntegerAttr.constr(i64))
+    step = prop_def(IntegerAttr.constr(i64))
+    filters = prop_def(IntegerAttr.constr(i64))
+    sums = var_result_def(I32X4)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$memref `[` $index `]` `by` $table `[` $first `]` (`from` $starts^ `[` $start `]`)? "
+        "`rows` $rows `run` $run `apart` $apart `pitch` $pitch `step` $step `filters` $filters "
+        "attr-dict `:` type($memref) `,` type($table) (`,` type($starts)^)? `->` type($sums)"
+    )
+
+    def __init__(
+        self,
+        map: tuple[SSAValue, SSAValue],
+        table: tuple[SSAValue, SSAValue],
+        starts: tuple[SSAValue, SSAValue] | None,
+        rows: SSAValue,
+        run: Run,
+        pixels: int,
+    ) -> None:
+        numbers = {
+            "run": run.bytes,
+            "apart": run.apart,
+            "pitch": run.pitch,
+            "step": run.step,
+            "filters": run.filters,
+        }
+        buffer, place = starts or (None, None)
+        super().__init__(
+            operands=[*map, *table, buffer, place, rows],
+            result_types=[[I32X4] * pixels],
+            properties={name: IntegerAttr(number, i64) for name, number in numbers.items()},
+        )
+
+    @property
+    def numbers(self) -> Run:
+        """The numbers of the op."""
+        every = (self.run, self.apart, self.pitch, self.step, self.filters)
+        return Run(*(each.value.data for each in every))
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the map from the first to the last one that a row of all windows reads."""
+        own = self.numbers
+        return own.bytes + (own.apart if len(self.sums) > 1 else 0)
+
+    def verify_(self) -> None:
+        """One or two results, numbers in their limits, a map of bytes, and tables of words."""
+        if not 1 <= len(self.sums) <= MOST_PIXELS:
+            raise VerifyException(f"expected one or two results, got {len(self.sums)}")
+        self.verify_numbers()
+        verify_line(self.memref.type, (i8, ui8), self.bytes)
+        own = self.numbers
+        verify_line(self.table.type, (i32,), own.words)
+        if (self.starts is None) != (self.start is None):
+            raise VerifyException("expected a place for the first values")
+        if self.starts is not None:
+            verify_line(self.starts.type, (i32,), own.filters)
+
+    def verify_numbers(self) -> None:
+        """Check the numbers.
+
+        Raises: VerifyException if one is out of its limits.
+        """
+        own, most = self.numbers, MOST_RUN_VECTORS * VECTOR_BYTES
+        limits = {
+            "run": (own.bytes, 1, most),
+            "filters": (own.filters, 1, MOST_ROWS),
+            "apart": (own.apart, 0, FARTHEST_RUN - 1),
+            "pitch": (own.pitch, own.bytes, FARTHEST_RUN - 1),
+            "step": (own.step, own.words, own.words + MOST_SKIPPED),
+        }
+        for name, (number, least, largest) in limits.items():
+            if not least <= number <= largest:
+                raise VerifyException(f"expected {name} {least} to {largest}, got {number}")
+
+
+def verify_line(type_: Attribute, elements: tuple[Attribute, ...], least: int) -> None:
+    """Check that a buffer has one axis without gaps, of some elements, and at least so many.
+
+    Raises: VerifyException if it has not.
+    """
+    assert is_buffer_type(type_)
+    if type_.element_type not in elements or tuple(type_.get_strides() or ()) != (1,):
+        names = " or ".join(map(str, elements))
+        raise VerifyException(f"expected one axis of {names} without gaps, got {type_}")
+    if 0 <= type_.get_shape()[0] < least:
+        raise VerifyException(f"expected at least {least} elements, got {type_}")
