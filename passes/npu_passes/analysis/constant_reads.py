@@ -90,6 +90,8 @@ class Reader:
                 total += self.of_call(op)
             elif isinstance(op, scf.IfOp):
                 total += self.of_branch(op, values)
+            elif isinstance(op, mve.MulRunsOp):
+                total += of_runs(op, values.get(op.rows, 1))
             elif (number := result_of(op, values.get)) is not None:
                 values[op.results[0]] = number
         return total
@@ -100,7 +102,8 @@ class Reader:
             found: Reads = Counter()
             closer: list[Operation] = []
             for op in block.ops:
-                if op.regions or isinstance(op, func.CallOp) or self.work.decides(op):
+                looked = isinstance(op, func.CallOp | mve.MulRunsOp) or self.work.decides(op)
+                if op.regions or looked:
                     closer.append(op)
                 if (read := read_by(op)) is not None:
                     found[read[0]] += read[1]
@@ -143,6 +146,18 @@ class Reader:
             if passed is not None:
                 total[passed] += size
         return total
+
+
+def of_runs(op: mve.MulRunsOp, rows: int) -> Reads:
+    """The reads of the runs of some rows, and of first values."""
+    own, found = op.numbers, Counter[str | BlockArgument]()
+    sizes = [(op.memref, rows * op.bytes), (op.table, rows * own.words * WORD_BYTES)]
+    if op.starts is not None:
+        sizes.append((op.starts, own.filters * WORD_BYTES))
+    for source, size in sizes:
+        if (key := constant_of(source)) is not None:
+            found[key] += size
+    return found
 
 
 def read_by(op: Operation) -> tuple[str | BlockArgument, int] | None:

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from npu_dialect.attributes import SELDOM
-from npu_dialect.mve import MulRowsOp
+from npu_dialect.mve import MulRowsOp, MulRunsOp
 from npu_dialect.walking import walk
 from npu_passes.analysis.index_values import result_of
 from npu_passes.analysis.inlined_rows import with_inlined_rows
@@ -78,6 +78,8 @@ STEP = 2.0
 """Instructions of one trip of a loop: count down, branch."""
 SHORT = 8
 """An innermost loop of at most so many trips has no steps. Assumption: C compilers unroll it."""
+ROW = 3.0
+"""Instructions that move the pointers of runs to the next row, and count."""
 CALL = 10.0
 """Instructions of a call: arguments, saved registers, return."""
 
@@ -127,6 +129,8 @@ class Counter:
                 total += CALL + self.of_function(op.callee.string_value())
             elif isinstance(op, scf.IfOp):
                 total += self.of_branch(op, values)
+            elif isinstance(op, MulRunsOp):
+                total += of_runs(op, values.get(op.rows))
             elif op.regions:
                 raise UnknownWork(f"expected loops with constant bounds, got {op.name}")
             elif (number := result_of(op, values.get)) is not None:
@@ -137,7 +141,7 @@ class Counter:
         """The work of the ops of a block that run once, and the ops that need a closer look."""
         if block not in self._plain:
             ops = tuple(block.ops)
-            inner = tuple(op for op in ops if op.regions or isinstance(op, func.CallOp))
+            inner = tuple(op for op in ops if op.regions or isinstance(op, func.CallOp | MulRunsOp))
             closer = (op for op in ops if op in inner or self.decides(op))
             self._plain[block] = sum(map(weight, ops)), tuple(closer)
         return self._plain[block]
@@ -153,6 +157,7 @@ class Counter:
             self._deciding[value] = any(
                 isinstance(use.operation, scf.IfOp)
                 or (isinstance(use.operation, scf.ForOp) and use.index < 3)
+                or (isinstance(use.operation, MulRunsOp) and use.operation.rows is value)
                 or (not use.operation.regions and self.decides(use.operation))
                 for use in value.uses
             )
@@ -183,10 +188,23 @@ class Counter:
         return STEP + max(sides)
 
 
+def of_runs(op: MulRunsOp, rows: int | None) -> float:
+    """The instructions of runs: of each row, loads, products, and what moves its pointers."""
+    if rows is None:
+        raise UnknownWork("expected a number of rows that follows from constants")
+    own, pixels = op.numbers, len(op.sums)
+    vector = own.filters * (1 + pixels) + pixels
+    return rows * (own.vectors * vector + ROW) + 4 * pixels
+
+
 def weight(op: Operation) -> float:
     """The instructions of one op, without what is inside of it."""
     room = op.name.partition(".")[0]
-    if op.name in FREE or (room == "arith" and isinstance(op.results[0].type, IndexType)):
+    if (
+        isinstance(op, MulRunsOp)
+        or op.name in FREE
+        or (room == "arith" and isinstance(op.results[0].type, IndexType))
+    ):
         return 0.0
     if isinstance(op, arith.MulfOp) and all(
         isinstance(use.operation, arith.AddfOp) for use in op.result.uses

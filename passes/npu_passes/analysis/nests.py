@@ -37,7 +37,7 @@ from npu_dialect.dsp import (
     WordsOp,
 )
 from npu_dialect.dsp.memory import WORD_BYTES
-from npu_dialect.mve import EightPlacesOp, MulRowsOp, PlacesOp, ScatterOp
+from npu_dialect.mve import EightPlacesOp, MulRowsOp, MulRunsOp, PlacesOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.maps import element_bytes, storage_elements
@@ -132,6 +132,8 @@ class NestReader:
             case MulRowsOp():
                 rows = op.words * WORD_BYTES
                 yield from self.element(op.memref, [op.index], writes=False, size=rows)
+            case MulRunsOp():
+                yield from self.runs(op)
             case _ if is_view(op):
                 self.view(op)
             case _ if not op.has_trait(IsTerminator, value_if_unregistered=False):
@@ -173,6 +175,11 @@ class NestReader:
         if first == self.largest(lower.highs) and end == self.least(upper.lows):
             yield from self.in_parts(op, range(first, end, step))
             return
+        yield from self.iterated(op, *self.between(lower, upper))
+
+    def between(self, lower: Span, upper: Span) -> tuple[int, int, Span]:
+        """The number of a loop between two bounds, its most iterations, and its variable."""
+        first, end = self.least(lower.lows), self.largest(upper.highs)
         number = next(self.numbers)
         start, length = lower.form, upper.plus(lower, -1)
         if start is not None and length is not None:
@@ -182,7 +189,25 @@ class NestReader:
         before = upper.plus(Span.exactly(Form(1)), -1)
         lows = tuple(kept((variable, *group)) for group in lower.lows)
         highs = tuple(kept((variable, *group)) for group in (before or upper).highs)
-        yield from self.iterated(op, number, times, Span(lows, highs))
+        return number, times, Span(lows, highs)
+
+    def runs(self, op: MulRunsOp) -> Iterator[Node]:
+        """The accesses to the runs of windows, row by row."""
+        own, rows = op.numbers, self.values(op.rows)
+        if rows is None:
+            yield from self.unknown(op)
+            return
+        number, times, row = self.between(Span.exactly(Form(0)), rows)
+        size = own.words * WORD_BYTES
+        body = [
+            *self.element(op.memref, [op.index], writes=False, size=op.bytes, by=(row, own.pitch)),
+            *self.element(op.table, [op.first], writes=False, size=size, by=(row, own.step)),
+        ]
+        if body:
+            yield Loop(number, times, tuple(body))
+        if op.starts is not None and op.start is not None:
+            size = own.filters * WORD_BYTES
+            yield from self.element(op.starts, [op.start], writes=False, size=size)
 
     def in_parts(self, op: scf.ForOp, numbers: range) -> Iterator[Node]:
         """A loop over known numbers, split where the answers of its conditions change."""
@@ -226,8 +251,12 @@ class NestReader:
         writes: bool,
         size: int = 0,
         step: int = 1,
+        by: tuple[Span, int] | None = None,
     ) -> Iterator[Node]:
-        """An access to the elements at an index: `size` bytes in steps, or one element."""
+        """An access to the elements at an index: `size` bytes in steps, or one element.
+
+        `by`: a number and how many elements it moves the access.
+        """
         view = self.views.get(value)
         if view is None:
             return
@@ -235,7 +264,8 @@ class NestReader:
         place = None
         if view.starts is not None and len(view.strides) == len(indices):
             steps = [self.values(index) for index in indices]
-            place = summed(view.starts, list(zip(steps, view.strides, strict=True)))
+            moved = [] if by is None else [by]
+            place = summed(view.starts, [*zip(steps, view.strides, strict=True), *moved])
         if place is None:
             yield self.whole(view.buffer, writes=writes)
             return

@@ -34,7 +34,7 @@ from npu_dialect.dsp import (
     StoreFloatsOp,
     StoreWordOp,
 )
-from npu_dialect.mve import GatherBytesOp, GatherOp, MulRowsOp, ScatterOp
+from npu_dialect.mve import GatherBytesOp, GatherOp, MulRowsOp, MulRunsOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.layer import LayerOp
@@ -277,6 +277,8 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
             | MulRowsOp()
         ):
             yield op.memref, False
+        case MulRunsOp():
+            yield from ((each, False) for each in op.operands if is_buffer(each))
         case memref.StoreOp() | StoreWordOp() | StoreFloatsOp() | StoreVectorOp() | ScatterOp():
             yield op.memref, True
         case CallOp():

@@ -6,6 +6,11 @@ in words. A last one of fewer filters is shorter.
     words of a block of two vectors     0          4          8           40
                                         4 scales   4 biases   4 rows      the next block
 
+A *woven* table has the vectors in the order of their use where all filters multiply one vector of a
+window before the next one:
+
+    4 scales   4 biases   vector 0 of 4 filters   vector 1 of 4 filters   ...   the next block
+
 A load of words reaches farther from its pointer than one of bytes, so all of a block have one
 pointer, and neighbouring blocks share it.
 """
@@ -34,13 +39,14 @@ FARTHEST = 15
 class RowBlocks:
     """The blocks of the filters of a group, with rows of some `vectors`.
 
-    `biases` and `scales`: whether a block has them.
+    `biases` and `scales`: whether a block has them. `woven`: as above.
     """
 
     vectors: int
     filters: int
     biases: bool
     scales: bool
+    woven: bool = False
 
     @property
     def head(self) -> int:
@@ -88,5 +94,7 @@ class RowBlocks:
                     found.append(scales[block].astype("<f4").view("<i4"))
                 if self.biases:
                     found.append(biases[block].astype(np.int32))
-                found.append(rows[block].view("<i4").ravel())
+                own = rows[block].reshape(-1, self.vectors, BYTES)
+                own = own.transpose(1, 0, 2) if self.woven else own
+                found.append(np.ascontiguousarray(own).view("<i4").ravel())
         return np.concatenate(found).astype(np.int32)

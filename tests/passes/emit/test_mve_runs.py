@@ -182,7 +182,9 @@ def test_helium(case: Case, level: str, tmp_path: Path) -> None:
 
 
 def test_the_cases_have_all_forms() -> None:
-    ops = [next(op for op in parse(case.text).walk() if isinstance(op, mve.MulRunsOp)) for case in SOME]
+    ops = [
+        next(op for op in parse(case.text).walk() if isinstance(op, mve.MulRunsOp)) for case in SOME
+    ]
     assert {windows_of(op) for op in ops} >= {"one", "near", "far", "shared1", "shared4"}
 
 

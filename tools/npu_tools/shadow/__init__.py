@@ -56,6 +56,7 @@ FOLLOWED = (
     mve.StoreOp,
     mve.PlacesOp,
     mve.MulRowsOp,
+    mve.MulRunsOp,
     dma.ReadsOp,
     dma.WritesOp,
 )

@@ -150,14 +150,18 @@ class Builder:
             raise Outside(op, f"{what} at index {wrong}, outside of its axis (0 to {extent - 1})")
 
     def terms(
-        self, op: Operation, layout: Layout, indices: Sequence[SSAValue]
+        self, op: Operation, layout: Layout, indices: Sequence[SSAValue], by: Number = 0
     ) -> tuple[Number, ...]:
-        """The terms of the first byte of an element; unknown indices reach each element."""
+        """The terms of the first byte of an element; unknown indices reach each element.
+
+        `by`: what is added to each index.
+        """
         found = [layout.start]
         for index, extent, stride in zip(indices, layout.shape, layout.strides, strict=True):
             number = self.number(index)
             if number is None:
                 raise NotFollowed("expected an index that does not depend on data")
+            number = added(number, by)
             self.check(op, number, extent, "an access")
             found.append(number * stride)
         return tuple(found)
@@ -189,6 +193,8 @@ class Builder:
                 self.words(op)
             case mve.LoadOp() | mve.StoreOp() | mve.MulRowsOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
+            case mve.MulRunsOp():
+                self.runs(op)
             case mve.GatherOp() | mve.GatherBytesOp() | mve.ScatterOp():
                 self.places(op, writes=isinstance(op, mve.ScatterOp))
             case memref.CopyOp():
@@ -217,6 +223,15 @@ class Builder:
     def loop(self, op: scf.ForOp) -> None:
         """Note the accesses of a loop."""
         bounds = [self.number(each) for each in (op.lb, op.ub, op.step)]
+
+        def body(index: Number) -> None:
+            self.known[op.body.block.args[0]] = index
+            self.block(op.body.block)
+
+        self.iterated(bounds, body)
+
+    def iterated(self, bounds: Sequence[Number | None], body: Callable[[Number], None]) -> None:
+        """Note the accesses of a body inside a loop; `body` gets the number of the iteration."""
         if any(each is None for each in bounds):
             raise NotFollowed("expected a loop whose bounds do not depend on data")
         low, high, step = aligned(*(each for each in bounds if each is not None))
@@ -235,10 +250,9 @@ class Builder:
             happens = steps < widened(trips, len(self.axes) + 1)
             self.mask = both(self.mask, happens)
         first, each, stride = aligned(low, steps, step)
-        self.known[op.body.block.args[0]] = first + each * stride
         outer, self.tick = self.tick, 0
         self.axes.append(axis)
-        self.block(op.body.block)
+        body(first + each * stride)
         self.axes.pop()
         axis.ticks, self.mask = max(self.tick, 1), before
         self.tick = outer + count * axis.ticks
@@ -271,8 +285,9 @@ class Builder:
         *,
         writes: bool,
         count: int = 1,
+        by: Number = 0,
     ) -> None:
-        """Note the access of `count` neighbouring elements."""
+        """Note the access of `count` neighbouring elements, `by` elements behind an index."""
         port, layout = self.view(buffer)
         if self.nest.ports[port].is_constant and not writes:
             return
@@ -283,7 +298,7 @@ class Builder:
             with self.every_element(layout) as terms:
                 self.note(op, port, terms, width, writes=writes)
             return
-        self.note(op, port, self.terms(op, layout, indices), width, writes=writes)
+        self.note(op, port, self.terms(op, layout, indices, by), width, writes=writes)
 
     def vector(self, op: mve.LoadOp | mve.StoreOp | mve.MulRowsOp, *, writes: bool) -> None:
         """Note the access of a vector, or of the words of rows.
@@ -300,6 +315,22 @@ class Builder:
             start = layout.start + lane * layout.strides[0]
             terms = self.terms(op, replace(layout, start=start, shape=shape), [op.index])
             self.note(op, port, terms, layout.itemsize, writes=writes)
+
+    def runs(self, op: mve.MulRunsOp) -> None:
+        """Note the accesses to the runs of windows, row by row, and to first values."""
+        own = op.numbers
+
+        def body(row: Number) -> None:
+            reads = (
+                (op.memref, op.index, op.bytes, own.pitch),
+                (op.table, op.first, own.words, own.step),
+            )
+            for buffer, index, count, step in reads:
+                self.element(op, buffer, [index], writes=False, count=count, by=row * step)
+
+        if op.starts is not None and op.start is not None:
+            self.element(op, op.starts, [op.start], writes=False, count=own.filters)
+        self.iterated([0, self.number(op.rows), 1], body)
 
     def places(self, op: mve.GatherOp | mve.GatherBytesOp | mve.ScatterOp, *, writes: bool) -> None:
         """Note the access of a vector to elements at its places, one by one."""

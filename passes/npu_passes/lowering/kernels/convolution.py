@@ -53,7 +53,7 @@ from npu_passes.lowering.kernels.vector_choice import (
     vector_sixteen,
     vector_windows,
 )
-from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
+from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel, vector_dense
 from npu_passes.lowering.kernels.working_memory import (
     can_have_lines,
     can_multiply_lines,
@@ -133,7 +133,7 @@ def lower_connected(
     unit = unit_of(b, op, options, "narrow" if rows == 1 else None)
     if on_vectors(op, options) and VectorDenseKernel.fits(grid):
         layer = Layer(b, op, Maps(op.input, as_pixels(b, out)), unit, *constants)
-        VectorDenseKernel(layer, op.input, grid).build()
+        vector_dense(layer, op.input, grid).build()
         return
     maps = Maps(op.input, out if rows == 1 else as_pixels(b, out))
     DenseKernel(Layer(b, op, maps, unit, *constants), op.input, grid, runs).build()
@@ -199,7 +199,7 @@ def vectors_of(kind: VectorKind, op: Conv2dOp, parts: Parts, options: LoopOption
     def make(maps: Maps) -> Kernel:
         layer, grid, split = parts.layer(maps, True), parts.grid, parts.split
         if kind == "dense":
-            return VectorDenseKernel(layer, maps.input, grid, parts.pool, split)
+            return vector_dense(layer, maps.input, grid, parts.pool, split)
         if kind == "images":
             return vector_images(layer, op, maps.input, parts.pool, split)
         if kind == "lanes":

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
@@ -69,12 +70,13 @@ class FilterBlocks:
         biases, scaling = layer.first_values, outputs.scaling
         self.plan = RowBlocks(vectors, filters, bool(biases.any()), bool(scaling.tables))
         self.group: Index = 0
+        self.weights: NDArray[np.int8] = layer.weights.reshape(len(layer.bias), -1)
 
     @cached_property
     def table(self) -> SSAValue:
         """All blocks."""
         layer, scales = self.layer, np.array(self.outputs.scaling.scales, np.float32)
-        weights = layer.weights.reshape(len(layer.bias), -1).astype(np.int8)
+        weights = self.weights.astype(np.int8)
         words = self.plan.table(weights, wrapped(layer.first_values), scales)
         return layer.table("taps", words)
 

@@ -28,6 +28,7 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
+from npu_passes.lowering.kernels.vector_blocks import BlockKernel
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, table_of
 from npu_passes.lowering.kernels.vector_runs import BYTES, STRAIGHT, Filters, Pixels, Runs
@@ -377,3 +378,19 @@ class VectorDenseKernel:
             self.outputs.put(found, filter, count, row, column)
 
         self.layer.each_block(block, self.first_filter, self.filters)
+
+
+def vector_dense(
+    layer: Layer,
+    map: SSAValue,
+    grid: Grid,
+    pool: PoolAttr | None = None,
+    groups: Groups = ONE_GROUP,
+) -> VectorDenseKernel | BlockKernel:
+    """The kernel of a convolution whose windows are runs of bytes."""
+    outputs = outputs_of(layer)
+    if not layer.unit.is_long or not isinstance(outputs, VectorOutputs):
+        return VectorDenseKernel(layer, map, grid, pool, groups)
+    if BlockKernel.fits(grid, pool):
+        return BlockKernel(layer, map, grid, outputs, pool, groups)
+    return VectorDenseKernel(layer, map, grid, pool, groups)

@@ -95,9 +95,12 @@ class Starts:
 
     def place(self, row: Index, column: Index, filter: Index) -> Index:
         """The place in the table of the first value at an output, for a filter."""
+        return self.place_in(row, self.columns.number(self.layer.b, column), filter)
+
+    def place_in(self, row: Index, number: Index, filter: Index) -> Index:
+        """The same in a class of columns."""
         b = self.layer.b
-        pair = b.mul(self.rows.number(b, row), len(self.columns.positions))
-        pair = b.add(pair, self.columns.number(b, column))
+        pair = b.add(b.mul(self.rows.number(b, row), len(self.columns.positions)), number)
         return b.add(b.mul(pair, len(self.layer.bias)), filter)
 
     def vector(self, row: Index, column: Index, filter: Index, count: int) -> SSAValue | None:

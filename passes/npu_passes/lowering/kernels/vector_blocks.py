@@ -1,0 +1,251 @@
+"""Dense layers of bytes on a vector unit, in blocks of two pixels by four filters.
+
+    %run = dsp.opaque %view : memref<152xi32, strided<[1], offset: ?>, #npu.flash>
+    %a, %b = mve.mul_runs %ifm[%at] by %run[%c8] from %run[%c4] rows %c3 run 48 apart 16 ...
+    %scales = mve.load %run[%c0] : ...
+
+A kernel row is a run of contiguous bytes, as in `vector_dense.py`. Each op is all products of a
+block, so gcc neither moves its eight sums nor computes a pointer for each filter. The table has
+scales, first values and weights of four filters side by side (`row_blocks.py`), the weights in the
+order of their loads. Windows that padding cuts at the left or right have code of their own, with
+shorter runs; at the top and bottom they have fewer rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npu_dialect import mve
+from npu_dialect.npu import PoolAttr
+from npu_dialect.windows import Axis
+from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Filters
+from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
+from npu_passes.lowering.kernels.layer import Layer
+from npu_passes.lowering.kernels.signed_bytes import SignedBytes
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.lowering.kernels.vector_starts import Classes, Starts
+from npu_passes.support.common import tap_range, window_start
+from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.block_plan import BlockPlan
+from npu_plans.kernels.gathers import BYTES
+from npu_plans.kernels.packing import PAIR
+from npu_plans.kernels.row_blocks import WORDS, RowBlocks
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A window of a row: its column, the first vector of its runs, and the bytes of each.
+
+    `number`: that of its class of first values.
+    """
+
+    column: Index
+    vector: Index
+    number: Index
+    bytes: int
+
+
+def block_plan(grid: Grid, pool: PoolAttr | None) -> BlockPlan:
+    """The plan of some windows."""
+    axes = None if pool is None else pool.axes(grid.rows.outputs, grid.columns.outputs)
+    return BlockPlan(grid.rows, grid.columns, grid.channels, grid.pixel, grid.line, axes)
+
+
+class BlockKernel:
+    """Builds the loops of one convolution; `grid` has the channels that one group reads."""
+
+    def __init__(
+        self,
+        layer: Layer,
+        map: SSAValue,
+        grid: Grid,
+        outputs: VectorOutputs,
+        pool: PoolAttr | None = None,
+        groups: Groups = ONE_GROUP,
+    ) -> None:
+        self.layer, self.grid, self.b, self.outputs = layer, grid, layer.b, outputs
+        self.groups, self.count = groups, len(layer.bias) // groups.count
+        self.plan = block_plan(grid, pool)
+        SignedBytes(layer, map)  # moves the zero point of bytes without signs
+        self.map = layer.vector(map)
+        self.starts = Starts(layer, Classes(grid.rows), Classes(grid.columns))
+        self.blocks = self.filter_blocks()
+        self.first_channel: Index = 0
+        self.first_filter: Index = 0
+
+    def filter_blocks(self) -> FilterBlocks:
+        """The table: scales, first values if all windows have the same ones, and weights."""
+        layer, plan, vectors = self.layer, self.plan, self.grid.rows.kernel * self.plan.whole
+        blocks = FilterBlocks(layer, self.outputs, vectors, self.count)
+        biases = self.starts.is_plain and bool(layer.first_values.any())
+        scales = bool(self.outputs.scaling.tables)
+        blocks.plan = RowBlocks(vectors, self.count, biases, scales, woven=True)
+        kernel = self.grid.rows.kernel, self.grid.columns.kernel
+        weights = layer.weights.reshape(len(layer.bias), -1, *kernel).transpose(0, 2, 3, 1)
+        weights = weights.reshape(-1, kernel[0], plan.run)
+        padded = np.pad(weights, ((0, 0), (0, 0), (0, -plan.run % BYTES)))
+        blocks.weights = padded.reshape(len(layer.bias), -1)
+        return blocks
+
+    @staticmethod
+    def fits(grid: Grid, pool: PoolAttr | None) -> bool:
+        """Whether the kernel takes some windows."""
+        return block_plan(grid, pool).fits
+
+    def build(self) -> None:
+        """Build a loop over the groups, and inside it over the rows of outputs."""
+        b = self.b
+
+        def one(group: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            self.first_channel = b.mul(group, self.groups.channels)
+            self.first_filter = b.mul(group, self.count)
+            self.blocks.group = group
+            self.one_group()
+            return ()
+
+        b.loop(0, self.groups.count, one, hint="g")
+
+    def one_group(self) -> None:
+        """Visit all outputs row by row: those whose columns no padding cuts, then all others."""
+        b, plan = self.b, self.plan
+        rows, columns = plan.pool or (self.grid.rows, self.grid.columns)
+        low, high = plan.interior
+        width = PAIR if plan.pool is None else 1
+        even = low + (high - low) // width * width
+        twins = plan.twins([*range(low), *range(even, columns.outputs)])
+
+        def one_row(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                self.inner(row, column)
+                return ()
+
+            b.loop(low, even, some, step=width, hint="ox")
+            for each in twins:
+                self.borders(row, each)
+            return ()
+
+        b.loop(0, rows.outputs, one_row, hint="oy")
+
+    def inner(self, row: Index, column: Index) -> None:
+        """Compute two outputs whose columns no padding cuts, or a pooled one."""
+        b, pool = self.b, self.plan.pool
+        if pool is None:
+            self.all_filters(row, column, [(self.whole(column), PAIR)])
+            return
+        axis, left = pool[1], window_start(b, pool[1], column)
+        pixels = [
+            (self.whole(b.add(left, at * axis.dilation)), min(PAIR, axis.kernel - at))
+            for at in range(0, axis.kernel, PAIR)
+        ]
+        self.all_filters(row, column, pixels)
+
+    def borders(self, row: Index, columns: tuple[int, ...]) -> None:
+        """Compute one known output of a row, or two that have the same code."""
+        known = [[self.known(each) for each in self.plan.pixels(column)] for column in columns]
+
+        def one(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            pixels = [(self.mixed(index, each), 1) for each in zip(*known, strict=True)]
+            self.all_filters(row, self.either(index, columns), pixels)
+            return ()
+
+        self.b.loop(0, len(columns), one, hint="i")
+
+    def all_filters(self, row: Index, column: Index, pixels: Sequence[tuple[Spot, int]]) -> None:
+        """Compute an output, or neighbouring ones, from pixels of which two may be neighbours."""
+        b, pool = self.b, self.plan.pool
+
+        def plain(block: Filters) -> Sequence[SSAValue]:
+            ((spot, count),) = pixels
+            return self.sums(block, row, spot, count)
+
+        def pooled(block: Filters, axis: Axis) -> Sequence[SSAValue]:
+            top = window_start(b, axis, row, "cy")
+
+            def one(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                y = b.add(top, b.mul(wy, axis.dilation), "cy")
+                for spot, count in pixels:
+                    best = self.outputs.greatest(best, self.sums(block, y, spot, count))
+                return best
+
+            lowest = self.outputs.lowest(block.count)
+            return b.loop(*tap_range(b, axis, row), one, lowest, hint="wy", carry="best")
+
+        def block(first: Index, count: int) -> None:
+            found = self.blocks.one(first, count)
+            kept = plain(found) if pool is None else pooled(found, pool[0])
+            filter, scales = b.add(self.first_filter, first), self.blocks.scales(found)
+            self.outputs.put(kept, filter, count, row, column, scales=scales)
+
+        self.layer.each_block(block, 0, self.count)
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def whole(self, column: Index) -> Spot:
+        """The spot of a window whose columns no padding cuts."""
+        bytes_, classes = self.plan.run // self.plan.parts, self.starts.columns
+        return Spot(column, 0, classes.number(self.b, classes.inside[0]), bytes_)
+
+    def known(self, column: int) -> Spot:
+        """The spot of a window at a known column."""
+        vector, bytes_ = self.plan.part(column)
+        return Spot(column, vector, self.starts.columns.number(self.b, column), bytes_)
+
+    def mixed(self, index: Index, spots: Sequence[Spot]) -> Spot:
+        """The spot of that number among some whose runs are equally long."""
+        column = self.either(index, [spot.column for spot in spots])
+        vector = self.either(index, [spot.vector for spot in spots])
+        number = self.either(index, [spot.number for spot in spots])
+        return Spot(column, vector, number, spots[0].bytes)
+
+    def either(self, index: Index, numbers: Sequence[Index]) -> Index:
+        """The number at a place in a list of one or two."""
+        first, last = numbers[0], numbers[-1]
+        return self.b.add(first, self.b.mul(index, self.b.sub(last, first)))
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    def sums(self, block: Filters, row: Index, spot: Spot, pixels: int) -> Sequence[SSAValue]:
+        """The sums of a block, a vector for each pixel."""
+        b, plan = self.b, self.plan
+        low, high = tap_range(b, self.grid.rows, row)
+        at = b.add(self.grid.origin(b, row, spot.column), self.first_channel)
+        at = b.add(b.add(at, b.mul(spot.vector, BYTES)), b.mul(low, self.grid.row_step))
+        count = b.sub(high, low) if plan.parts == 1 else plan.parts
+        words = block.count * WORDS
+        step = plan.vectors * words
+        first = b.add(block.place + self.blocks.plan.head * block.count, b.mul(low, step))
+        first = b.add(first, b.mul(spot.vector, words))
+        apart = self.apart if pixels == PAIR else 0
+        pitch = spot.bytes + apart if count == 1 else plan.down
+        op = mve.MulRunsOp(
+            (self.map, b.value(at)),
+            (block.run, b.value(first)),
+            self.first_values(block, row, spot),
+            b.value(count),
+            mve.Run(spot.bytes, apart, pitch, step, block.count),
+            pixels,
+        )
+        return b.insert(op, "sums").sums
+
+    @property
+    def apart(self) -> int:
+        """Bytes from a pixel to the next one that is computed beside it."""
+        pool = self.plan.pool
+        return self.grid.pitch * (1 if pool is None else pool[1].dilation)
+
+    def first_values(
+        self, block: Filters, row: Index, spot: Spot
+    ) -> tuple[SSAValue, SSAValue] | None:
+        """Where the first values of the sums at an output lie; None if all are zero."""
+        b, plan = self.b, self.blocks.plan
+        if plan.biases:
+            return block.run, b.value(block.place + (plan.head - 1) * block.count)
+        if self.starts.is_plain:
+            return None
+        filter = b.add(self.first_filter, block.first)
+        return self.starts.table, b.value(self.starts.place_in(row, spot.number, filter))

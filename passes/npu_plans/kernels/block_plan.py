@@ -1,0 +1,154 @@
+"""Plans dense layers whose windows are runs of bytes, in blocks of two pixels by four filters.
+
+    a window of 3x3 and 16 channels     row 0    3 vectors     its weights     3 x 4 vectors
+                                        row 1    3 vectors                     3 x 4 vectors
+                                        row 2    3 vectors                     3 x 4 vectors
+
+A kernel row is a run of neighbouring bytes in the map. All rows of a block are one piece of
+assembly, in which each vector of a window is loaded once. A window of one row is cut into *parts*
+of equal length, which take the places of rows. No IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from npu_dialect.windows import Axis
+from npu_plans.kernels.conv_plan import interior
+from npu_plans.kernels.gathers import BYTES
+from npu_plans.kernels.packing import PAIR
+
+LONGEST = 12
+"""The most vectors of a run, as all of its products are straight code."""
+FARTHEST = 4096
+"""A row of the map is less than these bytes from the next one."""
+MOST_SKIPPED = 7
+"""The most vectors of a kernel row that padding cuts: a load of words skips them."""
+MOST_BORDERS = 4
+"""The most columns of a row with code of their own."""
+IN_REGISTERS, PACKED = 64, 240
+"""The most channels of one tap of which other kernels keep pixels in registers, or pack two."""
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """The windows of a layer over `channels` bytes of each pixel.
+
+    A pixel is `pixel` bytes behind the one before, and a row `line` bytes behind the row before.
+    `pool`: the axes of pooling windows.
+    """
+
+    rows: Axis
+    columns: Axis
+    channels: int
+    pixel: int
+    line: int
+    pool: tuple[Axis, Axis] | None = None
+
+    @property
+    def run(self) -> int:
+        """The bytes of a whole kernel row."""
+        return self.columns.kernel * self.channels
+
+    @property
+    def whole(self) -> int:
+        """The vectors of a kernel row."""
+        return -(-self.run // BYTES)
+
+    @cached_property
+    def parts(self) -> int:
+        """In how many parts a window of one row is multiplied; 0 if there is no such number."""
+        if self.rows.kernel > 1 or self.whole <= LONGEST:
+            return 1
+        even = self.run % BYTES == 0
+        fitting = (n for n in range(2, self.whole + 1) if self.whole % n == 0)
+        return next((n for n in fitting if even and self.whole // n <= LONGEST), 0)
+
+    @property
+    def vectors(self) -> int:
+        """The vectors of a row of the table: a kernel row, or a part of it."""
+        return self.whole // self.parts
+
+    @property
+    def down(self) -> int:
+        """Bytes from a row of a window to the next one."""
+        if self.parts > 1:
+            return self.vectors * BYTES
+        return self.rows.dilation * self.line
+
+    @property
+    def borders(self) -> list[int]:
+        """The columns of outputs whose windows padding cuts."""
+        low, high = self.columns.interior()
+        return [each for each in range(self.columns.outputs) if not low <= each < high]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one pixel is all that there is, as in a fully connected layer."""
+        return self.rows.outputs == self.columns.outputs == 1 and self.columns.size == 1
+
+    @property
+    def fits(self) -> bool:
+        """Whether the kernel takes the windows.
+
+        Each must lie on the map in part. What padding cuts of a row are whole vectors. Layers of
+        one tap have pixels in registers, unless they have one pixel or too many channels.
+        """
+        close = self.columns.kernel == 1 or self.columns.dilation * self.pixel == self.channels
+        if not close or self.parts == 0 or self.vectors > LONGEST:
+            return False
+        if self.rows.kernel > 1 and self.down >= FARTHEST:
+            return False
+        most = IN_REGISTERS if self.is_single else PACKED
+        if self.rows.kernel == self.columns.kernel == 1 and self.run <= most:
+            return False
+        axes = self.rows, self.columns
+        taps = (axis.taps(each) for axis in axes for each in range(axis.outputs))
+        return all(low < high for low, high in taps) and self.fits_borders()
+
+    def fits_borders(self) -> bool:
+        """Whether all windows that padding cuts have code of their own."""
+        borders = self.borders
+        if len(borders) > MOST_BORDERS or (borders and self.channels % BYTES):
+            return False
+        cut = (self.vectors - self.part(each)[1] // BYTES for each in borders)
+        return all(each <= MOST_SKIPPED for each in cut)
+
+    def part(self, column: int) -> tuple[int, int]:
+        """The first vector of the runs of a window, and their bytes."""
+        low, high = self.columns.taps(column)
+        return low * self.channels // BYTES, (high - low) * self.channels // self.parts
+
+    # -- the outputs of a row --------------------------------------------------------------------
+
+    def pixels(self, column: int) -> list[int]:
+        """The columns that an output of a row is computed from: its own, or those of its pool.
+
+        Those with the shortest runs come first.
+        """
+        if self.pool is None:
+            return [column]
+        axis = self.pool[1]
+        low, high = axis.taps(column)
+        found = (axis.start(column) + tap * axis.dilation for tap in range(low, high))
+        return sorted(found, key=lambda each: self.part(each)[1])
+
+    def twins(self, columns: Sequence[int]) -> list[tuple[int, ...]]:
+        """Some outputs of a row, two and two whose runs are equally long: they share their code."""
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for column in columns:
+            runs = tuple(self.part(each)[1] for each in self.pixels(column))
+            alike.setdefault(runs, []).append(column)
+        return [
+            tuple(found[first : first + PAIR])
+            for found in alike.values()
+            for first in range(0, len(found), PAIR)
+        ]
+
+    @property
+    def interior(self) -> tuple[int, int]:
+        """The outputs of a row whose columns no padding cuts, a half-open range."""
+        span = interior(self.columns, None if self.pool is None else self.pool[1])
+        return (0, 0) if span.empty else (span.low, span.high)
