@@ -125,21 +125,29 @@ class NestReader:
                 yield from self.element(op.memref, op.indices, writes=True)
             case _ if isinstance(op, WordsOp):
                 yield from self.words(op)
-            case LoadVectorOp() | StoreVectorOp() | PlacesOp():
-                size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
-                step = op.multiple if isinstance(op, EightPlacesOp) else 1
-                yield from self.element(op.memref, [op.index], writes=writes, size=size, step=step)
-            case MulRowsOp():
-                rows = op.words * WORD_BYTES
-                yield from self.element(op.memref, [op.index], writes=False, size=rows)
-            case MulRunsOp():
-                yield from self.runs(op)
+            case LoadVectorOp() | StoreVectorOp() | PlacesOp() | MulRowsOp() | MulRunsOp():
+                yield from self.vectors(op)
             case _ if is_view(op):
                 self.view(op)
             case _ if not op.has_trait(IsTerminator, value_if_unregistered=False):
                 yield from self.unknown(op)
             case _:
                 pass
+
+    def vectors(
+        self, op: LoadVectorOp | StoreVectorOp | PlacesOp | MulRowsOp | MulRunsOp
+    ) -> Iterator[Node]:
+        """The accesses of an op to vectors."""
+        match op:
+            case MulRunsOp():
+                yield from self.runs(op)
+            case MulRowsOp():
+                rows = op.words * WORD_BYTES
+                yield from self.element(op.memref, [op.index], writes=False, size=rows)
+            case _:
+                size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
+                step = op.multiple if isinstance(op, EightPlacesOp) else 1
+                yield from self.element(op.memref, [op.index], writes=writes, size=size, step=step)
 
     def words(self, op: WordsOp) -> Iterator[Node]:
         """The accesses of an op to whole words."""

@@ -275,9 +275,8 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
             | GatherOp()
             | GatherBytesOp()
             | MulRowsOp()
+            | MulRunsOp()
         ):
-            yield op.memref, False
-        case MulRunsOp():
             yield from ((each, False) for each in op.operands if is_buffer(each))
         case memref.StoreOp() | StoreWordOp() | StoreFloatsOp() | StoreVectorOp() | ScatterOp():
             yield op.memref, True

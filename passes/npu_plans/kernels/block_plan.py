@@ -20,16 +20,18 @@ from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.gathers import BYTES
 from npu_plans.kernels.packing import PAIR
 
-LONGEST = 12
+LONGEST = 16
 """The most vectors of a run, as all of its products are straight code."""
+PARTS = range(3, 13)
+"""The vectors of a part of a long run: few take many loops, many take much code."""
 FARTHEST = 4096
 """A row of the map is less than these bytes from the next one."""
 MOST_SKIPPED = 7
 """The most vectors of a kernel row that padding cuts: a load of words skips them."""
 MOST_BORDERS = 4
 """The most columns of a row with code of their own."""
-IN_REGISTERS, PACKED = 64, 240
-"""The most channels of one tap of which other kernels keep pixels in registers, or pack two."""
+IN_REGISTERS, ALONE = 240, 64
+"""The most channels of one tap of which other kernels keep two pixels, or one, beside filters."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,11 @@ class BlockPlan:
 
     @cached_property
     def parts(self) -> int:
-        """In how many parts a window of one row is multiplied; 0 if there is no such number."""
-        if self.rows.kernel > 1 or self.whole <= LONGEST:
+        """In how many parts a kernel row is multiplied, one if there are several rows."""
+        if self.rows.kernel > 1 or self.whole < PARTS.stop or self.run % BYTES:
             return 1
-        even = self.run % BYTES == 0
-        fitting = (n for n in range(2, self.whole + 1) if self.whole % n == 0)
-        return next((n for n in fitting if even and self.whole // n <= LONGEST), 0)
+        fitting = (n for n in range(2, self.whole) if self.whole % n == 0)
+        return next((n for n in fitting if self.whole // n in PARTS), 1)
 
     @property
     def vectors(self) -> int:
@@ -97,11 +98,11 @@ class BlockPlan:
         one tap have pixels in registers, unless they have one pixel or too many channels.
         """
         close = self.columns.kernel == 1 or self.columns.dilation * self.pixel == self.channels
-        if not close or self.parts == 0 or self.vectors > LONGEST:
+        if not close or self.vectors > LONGEST:
             return False
         if self.rows.kernel > 1 and self.down >= FARTHEST:
             return False
-        most = IN_REGISTERS if self.is_single else PACKED
+        most = ALONE if self.is_single else IN_REGISTERS
         if self.rows.kernel == self.columns.kernel == 1 and self.run <= most:
             return False
         axes = self.rows, self.columns

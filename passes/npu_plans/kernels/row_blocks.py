@@ -1,15 +1,11 @@
 """Plans the table of a kernel that multiplies vectors with blocks of four filters at once. No IR.
 
-A block has the scales and the first values of its filters, then a row of bytes for each of them,
-in words. A last one of fewer filters is shorter.
+A block has the scales and the first values of its filters, then the first 16 weights of each of
+them, then the next ones, in the order of their use. All are words. A last block of fewer filters is
+shorter.
 
-    words of a block of two vectors     0          4          8           40
-                                        4 scales   4 biases   4 rows      the next block
-
-A *woven* table has the vectors in the order of their use where all filters multiply one vector of a
-window before the next one:
-
-    4 scales   4 biases   vector 0 of 4 filters   vector 1 of 4 filters   ...   the next block
+    words of a block      0          4          8               24              40
+    of two vectors        4 scales   4 biases   4 x vector 0    4 x vector 1    the next block
 
 A load of words reaches farther from its pointer than one of bytes, so all of a block have one
 pointer, and neighbouring blocks share it.
@@ -31,22 +27,21 @@ REACH = 128
 """A load reaches words that begin less than this behind its pointer."""
 FREE = 6
 """The most vectors of pixels that stay in registers: two others become the sums."""
-FARTHEST = 15
-"""The most vectors of a row: the next row but one must be within reach."""
+FARTHEST = 16
+"""The most vectors of a row, as all of its products are straight code."""
 
 
 @dataclass(frozen=True)
 class RowBlocks:
     """The blocks of the filters of a group, with rows of some `vectors`.
 
-    `biases` and `scales`: whether a block has them. `woven`: as above.
+    `biases` and `scales`: whether a block has them.
     """
 
     vectors: int
     filters: int
     biases: bool
     scales: bool
-    woven: bool = False
 
     @property
     def head(self) -> int:
@@ -94,7 +89,6 @@ class RowBlocks:
                     found.append(scales[block].astype("<f4").view("<i4"))
                 if self.biases:
                     found.append(biases[block].astype(np.int32))
-                own = rows[block].reshape(-1, self.vectors, BYTES)
-                own = own.transpose(1, 0, 2) if self.woven else own
+                own = rows[block].reshape(-1, self.vectors, BYTES).transpose(1, 0, 2)
                 found.append(np.ascontiguousarray(own).view("<i4").ravel())
         return np.concatenate(found).astype(np.int32)

@@ -319,7 +319,8 @@ def mul_rows(op: mve.MulRowsOp) -> Meaning:
         *x, table, index = operands
         check_range(table, index, words)
         biases, rows = np.split(table[index : index + words].astype("<i4"), [head])
-        rows = rows.view(np.int8).reshape(count, -1)
+        rows = rows.view(np.int8).reshape(-1, count, mve.VECTOR_BYTES).transpose(1, 0, 2)
+        rows = rows.reshape(count, -1)
         of_pixels = np.stack(x).reshape(pixels, -1).astype(np.int64)
         sums = (of_pixels @ rows.astype(np.int64).transpose()).astype(np.int32)
         lanes = np.minimum(np.arange(mve.MOST_ROWS), count - 1)

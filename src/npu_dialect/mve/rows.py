@@ -41,8 +41,8 @@ ROW_WORDS = 4
 """The words of a row that a vector of bytes takes."""
 MOST_PIXELS = 2
 """The most vectors of sums: more would need more than the even registers."""
-MOST_VECTORS = 15
-"""The most vectors of a row: a load moves its pointer to the next row but one."""
+MOST_VECTORS = 16
+"""The most vectors of a row, as all of its products are straight code."""
 ROWS_REACH = 128
 """A load of words begins at most 127 of them behind its pointer."""
 
@@ -89,10 +89,12 @@ class PackOp(IRDLOperation):
 class MulRowsOp(IRDLOperation):
     """VMLADAV and VMLADAVA: sums of the products of vectors of bytes with rows of a table.
 
-    A row has as many bytes as the vectors of one sum. They lie in words, the lowest byte first. The
-    first row gives lane 0, and lanes without a row repeat the last one. With `biased`, four words
-    in front of the rows are the first values of the lanes. With two results, the first half of the
-    vectors is for the first one, and both read the same rows, which are loaded once.
+    A row has as many bytes as the vectors of one sum. They lie in words, the lowest byte first:
+    the first 16 bytes of all rows, then the next ones of all rows, and so on, in the order of their
+    use. The first row gives lane 0, and lanes without a row repeat the last one. With `biased`,
+    there are four rows, and four words in front of them are the first values. With two results, the
+    first half of the vectors is for the first one, and both read the same rows, which are loaded
+    once.
 
     ```mlir
     %a, %b = mve.mul_rows %v, %w by %taps[%i] rows 4 : memref<64xi32>, vector<16xi8>,
@@ -173,8 +175,9 @@ class MulRowsOp(IRDLOperation):
         if not 1 <= len(self.sums) <= MOST_PIXELS:
             raise VerifyException(f"expected one or two results, got {len(self.sums)}")
         self.verify_vectors()
-        if not 1 <= self.count <= MOST_ROWS:
-            raise VerifyException(f"expected 1 to {MOST_ROWS} rows, got {self.count}")
+        least = MOST_ROWS if self.biased else 1
+        if not least <= self.count <= MOST_ROWS:
+            raise VerifyException(f"expected {least} to {MOST_ROWS} rows, got {self.count}")
         type_ = self.memref.type
         assert is_buffer_type(type_)
         if type_.element_type != i32 or tuple(type_.get_strides() or ()) != (1,):

@@ -40,8 +40,9 @@ def test_each_filter_has_its_row_its_bias_and_its_scale(
             assert words[place + lane].view(np.float32) == scale[number]
         if biases:
             assert words[place + block * (plan.head - 1) + lane] == bias[number]
-        row = place + block * plan.head + lane * vectors * WORDS
-        found = words[row : row + vectors * WORDS].view(np.int8)
+        row = place + block * plan.head
+        own = words[row : row + block * vectors * WORDS].reshape(vectors, block, WORDS)
+        found = np.ascontiguousarray(own[:, lane]).view(np.int8).ravel()
         np.testing.assert_array_equal(found[:taps], weights[number])
         assert not found[taps:].any()
 

@@ -191,10 +191,8 @@ class Builder:
                 self.element(op, op.memref, op.indices, writes=True)
             case _ if isinstance(op, dsp.WordsOp):
                 self.words(op)
-            case mve.LoadOp() | mve.StoreOp() | mve.MulRowsOp():
+            case mve.LoadOp() | mve.StoreOp() | mve.MulRowsOp() | mve.MulRunsOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
-            case mve.MulRunsOp():
-                self.runs(op)
             case mve.GatherOp() | mve.GatherBytesOp() | mve.ScatterOp():
                 self.places(op, writes=isinstance(op, mve.ScatterOp))
             case memref.CopyOp():
@@ -300,11 +298,16 @@ class Builder:
             return
         self.note(op, port, self.terms(op, layout, indices, by), width, writes=writes)
 
-    def vector(self, op: mve.LoadOp | mve.StoreOp | mve.MulRowsOp, *, writes: bool) -> None:
+    def vector(
+        self, op: mve.LoadOp | mve.StoreOp | mve.MulRowsOp | mve.MulRunsOp, *, writes: bool
+    ) -> None:
         """Note the access of a vector, or of the words of rows.
 
         Elements with gaps between them are noted one by one.
         """
+        if isinstance(op, mve.MulRunsOp):
+            self.runs(op)
+            return
         if isinstance(op, mve.MulRowsOp) or op.step == 1:
             count = op.words if isinstance(op, mve.MulRowsOp) else op.count
             self.element(op, op.memref, [op.index], writes=writes, count=count)

@@ -11,6 +11,8 @@ A vector is loaded where its op stands, as a word is (`dsp.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from npu_dialect import mve
 from npu_passes.emit.c.body import Body
 from npu_passes.emit.c.dsp import address, place_of
@@ -82,35 +84,47 @@ def print_pack(body: Body, op: mve.PackOp) -> None:
 
 def print_mul_rows(body: Body, op: mve.MulRowsOp) -> None:
     """Print the call of a function that writes each sum into a variable."""
-    rows, (at, offset) = Rows.of(op), reached(body, op)
-    names = [body.name_for(each) for each in op.sums]
-    x = [each.text for each in body.use_all(op.x)]
-    use_macro(body.unit, INLINE)
-    function = use(body.unit, rows.name, rows.helper)
-    arguments = (*x, at, str(offset), *(f"&{name}" for name in names))
-    body.line(f"npu_i32x4 {', '.join(names)};")
-    body.add_to_line(f"{function}({', '.join(arguments)});")
-    for result, name in zip(op.sums, names, strict=True):
-        body.values[result] = Expr(name)
+    (at, offset), x = reached(body, op), [each.text for each in body.use_all(op.x)]
+    if op.packed:
+        rows, starts = Runs.packed(op), offset_by(at, offset)
+        values = {
+            "x": f"(const int8_t *){x[0]}",
+            "apart": str(mve.VECTOR_BYTES * op.vectors),
+            "at": offset_by(at, offset + op.head),
+            "starts": starts,
+        }
+        print_sums(body, op, rows, [values[name] for name in rows.names])
+        return
+    print_sums(body, op, Rows.of(op), [*x, at, str(offset)])
+
+
+def offset_by(pointer: str, offset: int) -> str:
+    """A pointer to an element some elements farther."""
+    return f"{pointer} + {offset}" if offset else pointer
 
 
 def print_mul_runs(body: Body, op: mve.MulRunsOp) -> None:
     """Print the call of a function that writes each sum into a variable."""
     rows, own = body.use(op.rows).text, op.numbers
     runs = Runs.of(op, once=rows == "1")
-    values: dict[str, str] = {"rows": rows}
     places = {"x": (op.memref, op.index), "at": (op.table, op.first)}
     if op.starts is not None and op.start is not None:
         places["starts"] = op.starts, op.start
-    values |= {name: place_of(body, *place).text for name, place in places.items()}
+    values = {name: place_of(body, *place).text for name, place in places.items()}
     numbers = {"apart": own.apart, "rest": own.rest, "pitch": own.pitch, "step": own.step}
-    values |= {name: str(number) for name, number in numbers.items()}
-    use_macro(body.unit, INLINE)
-    function = use(body.unit, runs.name, runs.helper)
+    values |= {"rows": rows, **{name: str(number) for name, number in numbers.items()}}
+    print_sums(body, op, runs, [values[name] for name in runs.names])
+
+
+def print_sums(
+    body: Body, op: mve.MulRowsOp | mve.MulRunsOp, function: Rows | Runs, given: Sequence[str]
+) -> None:
+    """Print the call of a function that writes vectors of sums, behind what it is given."""
     names = [body.name_for(each) for each in op.sums]
-    given = [values[each.rpartition(" ")[2].lstrip("*")] for each in runs.parameters]
+    use_macro(body.unit, INLINE)
+    called = use(body.unit, function.name, function.helper)
     body.line(f"npu_i32x4 {', '.join(names)};")
-    body.add_to_line(f"{function}({', '.join((*given, *(f'&{name}' for name in names)))});")
+    body.add_to_line(f"{called}({', '.join((*given, *(f'&{name}' for name in names)))});")
     for result, name in zip(op.sums, names, strict=True):
         body.values[result] = Expr(name)
 

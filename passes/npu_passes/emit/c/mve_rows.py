@@ -11,8 +11,8 @@ vectors on the stack. So one piece of assembly holds all products of a block of 
     ...
     vmov          a[2], a[0], s0, s2   the first two sums, as soon as they are known
 
-A load of words reaches farther from its pointer than one of bytes. Where rows are longer than
-that, each load moves the pointer to the next one.
+A load of words reaches farther from its pointer than one of bytes, so all have one pointer. Vectors
+that lie in memory are windows of one run (`mve_runs.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ODD = 1
 
 @dataclass(frozen=True)
 class Rows:
-    """The products of `vectors` for each of some sums with some rows; `packed`: they lie in memory.
+    """The products of `vectors` for each of some sums with some rows.
 
     `pixels`: the number of sums. `biased`: first values stand in front of the rows.
     """
@@ -43,34 +43,22 @@ class Rows:
     vectors: int
     rows: int
     pixels: int
-    packed: bool
     biased: bool
 
     @staticmethod
     def of(op: mve.MulRowsOp) -> Rows:
         """Those of an op."""
-        return Rows(op.vectors, op.count, len(op.sums), op.packed, op.biased is not None)
+        return Rows(op.vectors, op.count, len(op.sums), op.biased is not None)
 
     @property
     def name(self) -> str:
         """The name of the function, without what all have in front."""
-        ends = "_packed" * self.packed + "_biased" * self.biased
-        return f"mul_rows_{self.vectors}_{self.rows}_{self.pixels}{ends}"
+        return f"mul_rows_{self.vectors}_{self.rows}_{self.pixels}{'_biased' * self.biased}"
 
     @property
     def head(self) -> int:
         """The words in front of the rows."""
         return mve.MOST_ROWS * self.biased
-
-    @property
-    def words(self) -> int:
-        """The words of all rows, and of the first values."""
-        return self.head + mve.ROW_WORDS * self.vectors * self.rows
-
-    @property
-    def far(self) -> bool:
-        """Whether loads do not reach all rows from one pointer."""
-        return self.words > mve.ROWS_REACH
 
     @property
     def x(self) -> list[list[str]]:
@@ -89,19 +77,12 @@ class Rows:
     # -- registers -------------------------------------------------------------------------------
 
     @property
-    def loaded(self) -> list[str]:
-        """The registers of vectors that lie in memory."""
-        return [f"y{p}" for p in range(self.pixels)] if self.packed else []
-
-    @property
-    def has_room(self) -> bool:
-        """Whether weights have a register of their own, in which first values follow them."""
-        return self.biased and not self.packed
-
-    @property
     def weights(self) -> str:
-        """The register of weights: that of the last result until this one is joined."""
-        return "w" if self.has_room else self.results[-1]
+        """The register of weights: that of the last result until this one is joined.
+
+        First values have a register of their own, and weights are there before them.
+        """
+        return "w" if self.biased else self.results[-1]
 
     @property
     def phases(self) -> list[list[int]]:
@@ -114,7 +95,7 @@ class Rows:
     def early(self) -> list[int]:
         """The pixels whose first two sums are joined before the other two are computed."""
         pixels = list(range(self.pixels)) if len(self.phases) > 1 else []
-        return pixels if self.has_room else pixels[:-1]
+        return pixels if self.biased else pixels[:-1]
 
     @cached_property
     def sums(self) -> dict[tuple[int, int], str]:
@@ -130,50 +111,27 @@ class Rows:
 
     def instructions(self) -> Iterator[str]:
         """All instructions."""
-        loads = iter(self.loads())
         for number, rows in enumerate(self.phases):
             for v in range(self.vectors):
-                yield from self.vector(v, self.in_turn(rows, v), loads)
+                yield from self.vector(v, rows)
             if number == 0:
                 yield from (self.joined(p, 0) for p in self.early)
         for p, side in product(range(self.pixels), (0, ODD)):
             if side == ODD or p not in self.early:
                 yield self.joined(p, side)
         if self.biased:
-            bias = "w" if self.has_room else self.loaded[0]
-            yield f"vldrw.u32 %q[{bias}], [%[at], #%c[start]]"
+            yield "vldrw.u32 %q[w], [%[at], #%c[start]]"
             for name in self.results:
-                yield f"vadd.i32 %q[{name}], %q[{name}], %q[{bias}]"
+                yield f"vadd.i32 %q[{name}], %q[{name}], %q[w]"
 
-    def vector(self, v: int, rows: list[int], loads: Iterator[str]) -> Iterator[str]:
+    def vector(self, v: int, rows: list[int]) -> Iterator[str]:
         """The products of a vector of each pixel with those of some rows."""
-        x = self.loaded or [each[v] for each in self.x]
-        for p, name in enumerate(self.loaded):
-            place = mve.VECTOR_BYTES * (p * self.vectors + v)
-            yield f"vldrw.u32 %q[{name}], [%[x], #{place}]"
         kind = "vmladava" if v else "vmladav"
         for row in rows:
-            yield f"vldrw.u32 %q[{self.weights}], {next(loads)}"
-            for p, name in enumerate(x):
-                yield f"{kind}.s8 %[{self.sums[p, row]}], %q[{name}], %q[{self.weights}]"
-
-    def in_turn(self, rows: list[int], v: int) -> list[int]:
-        """Some rows in the order of their loads: to and fro, if each one moves the pointer."""
-        return rows[::-1] if self.far and v % 2 else rows
-
-    def loads(self) -> list[str]:
-        """The addresses of all loads of weights, in their order."""
-        places = [
-            mve.VECTOR_BYTES * (row * self.vectors + v)
-            for rows in self.phases
-            for v in range(self.vectors)
-            for row in self.in_turn(rows, v)
-        ]
-        if not self.far:
-            return [f"[%[at], #%c[start]+{WORD * self.head + place}]" for place in places]
-        behind = [*places[1:], places[-1]]
-        steps = [to - place for place, to in zip(places, behind, strict=True)]
-        return [f"[%[next]], #{step}" for step in steps]
+            place = WORD * self.head + mve.VECTOR_BYTES * (v * self.rows + row)
+            yield f"vldrw.u32 %q[{self.weights}], [%[at], #%c[start]+{place}]"
+            for p, each in enumerate(self.x):
+                yield f"{kind}.s8 %[{self.sums[p, row]}], %q[{each[v]}], %q[{self.weights}]"
 
     def joined(self, pixel: int, side: int) -> str:
         """The instruction that moves two sums to the lanes on one side of words."""
@@ -183,25 +141,18 @@ class Rows:
 
     def assembly(self) -> list[str]:
         """The body for gcc, where the distance from the pointer is known."""
-        vectors = [*self.loaded, *(["w"] if self.has_room else [])]
-        sums = sorted(set(self.sums.values()))
+        vectors, sums = ["w"] * self.biased, sorted(set(self.sums.values()))
         outputs = [f'[{name}] "=&w"({name})' for name in (*self.results, *vectors)]
         outputs += [f'[{name}] "=&Te"({name})' for name in sums]
-        outputs += ['[next] "+&r"(next)'] if self.far else []
         inputs = [f'[{name}] "w"({name})' for each in self.x for name in each]
-        if self.packed:
-            count = self.vectors * self.pixels
-            inputs = ['[x] "r"(x)', f'"m"(*(const npu_i8x16 (*)[{count}])x)']
         inputs += ['[at] "r"(at)', f'[start] "i"({WORD} * offset)']
         inputs += ['"m"(*(const int32_t (*)[])at)']
-        next_ = f"const int32_t *next = at + offset + {self.head};"
         return [
             "#if defined(__GNUC__) && !defined(__clang__)",
             "if (__builtin_constant_p(offset)) {",
             f"    npu_i32x4 {', '.join(self.results)};",
             *([f"    npu_i8x16 {', '.join(vectors)};"] if vectors else []),
             f"    int32_t {', '.join(sums)};",
-            *([f"    {next_}"] if self.far else []),
             "    __asm__(",
             *(f'        "{each}\\n\\t"' for each in self.instructions()),
             f"        : {', '.join(outputs)}",
@@ -218,10 +169,9 @@ class Rows:
         """The body for other compilers that know the vector unit."""
         for p, row in product(range(self.pixels), range(self.rows)):
             for v in range(self.vectors):
-                place = self.head + mve.ROW_WORDS * (row * self.vectors + v)
+                place = self.head + mve.ROW_WORDS * (v * self.rows + row)
                 w = f"vreinterpretq_s8_s32(vldrwq_s32(at + offset + {place}))"
-                x = f"x[{p * self.vectors + v}]" if self.packed else self.x[p][v]
-                name = f"s{p}_{row}"
+                x, name = self.x[p][v], f"s{p}_{row}"
                 found = f"vmladavaq_s8({name}, {x}, {w})" if v else f"vmladavq_s8({x}, {w})"
                 yield f"{'' if v else 'int32_t '}{name} = {found};"
         for p in range(self.pixels):
@@ -232,15 +182,14 @@ class Rows:
     def plain(self) -> Iterator[str]:
         """The body in plain C."""
         x = [name for each in self.x for name in each]
-        if not self.packed:
-            yield f"const npu_i8x16 x[{len(x)}] = {{{', '.join(x)}}};"
+        yield f"const npu_i8x16 x[{len(x)}] = {{{', '.join(x)}}};"
         bytes_, row = mve.VECTOR_BYTES * self.vectors, f"(i < {self.rows} ? i : {self.rows - 1})"
         for p in range(self.pixels):
             yield from (
                 "for (int i = 0; i < 4; ++i) {",
                 f"    uint32_t sum = {'(uint32_t)at[offset + i]' if self.biased else 0};",
                 f"    for (int k = 0; k < {bytes_}; ++k) {{",
-                f"        const int place = {row} * {bytes_} + k;",
+                f"        const int place = (k / 16 * {self.rows} + {row}) * 16 + k % 16;",
                 f"        const uint32_t word = (uint32_t)at[offset + {self.head} + place / 4];",
                 "        const int8_t w = (int8_t)(word >> place % 4 * 8 & 0xFF);",
                 f"        const int8_t byte = x[{p * self.vectors} + k / 16].lane[k % 16];",
@@ -254,8 +203,6 @@ class Rows:
     def helper(self) -> Helper:
         """The function."""
         x = [f"npu_i8x16 {name}" for each in self.x for name in each]
-        if self.packed:
-            x = ["const npu_i8x16 *x"]
         results = [f"npu_i32x4 *to{p}" for p in range(self.pixels)]
         head = ", ".join((*x, "const int32_t *at", "int offset", *results))
         return Helper(
@@ -269,12 +216,11 @@ class Rows:
 
 
 ROWS_NAMES = frozenset(
-    f"npu_mve_{Rows(vectors, rows, pixels, packed, biased).name}"
-    for vectors, rows, pixels, packed, biased in product(
+    f"npu_mve_{Rows(vectors, rows, pixels, biased).name}"
+    for vectors, rows, pixels, biased in product(
         range(1, mve.MOST_VECTORS + 1),
         range(1, mve.MOST_ROWS + 1),
         range(1, mve.MOST_PIXELS + 1),
-        (False, True),
         (False, True),
     )
 )

@@ -72,6 +72,13 @@ class Runs:
             memref_of(op.memref).element_type == ui8,
         )
 
+    @staticmethod
+    def packed(op: mve.MulRowsOp) -> Runs:
+        """Those of vectors that lie side by side in memory: windows of a run each."""
+        apart = mve.VECTOR_BYTES * op.vectors
+        windows = "one" if len(op.sums) == 1 else "near" if apart <= NEAR else "far"
+        return Runs(op.vectors, op.count, windows, started=op.biased is not None, once=True)
+
     @property
     def name(self) -> str:
         """The name of the function, without what all have in front."""
@@ -88,7 +95,22 @@ class Runs:
         """The vectors from a window to the next one if they share vectors, else 0."""
         return int(self.windows[-1]) if self.windows.startswith("shared") else 0
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether sums begin with their first products."""
+        return self.once and not self.started
+
+    @property
+    def far(self) -> bool:
+        """Whether the second window has a pointer of its own."""
+        return self.windows == "far"
+
     # -- assembly --------------------------------------------------------------------------------
+
+    @property
+    def second(self) -> str:
+        """That pointer. It takes the register of the first values, as there are few."""
+        return ("starts" if self.started else "second") if self.far else ""
 
     @property
     def sums(self) -> list[tuple[str, ...]]:
@@ -114,6 +136,8 @@ class Runs:
             yield "vmov.i8 %q[signs], #0x80"
         for sums in self.sums:
             yield from self.started_sums(sums)
+        if self.far:
+            yield f"add %[{self.second}], %[x], %[apart]"
         if not self.once:
             yield "1:"
         for number in range(self.shared):
@@ -129,6 +153,8 @@ class Runs:
 
     def started_sums(self, sums: tuple[str, ...]) -> Iterator[str]:
         """What gives the sums of a window their first values."""
+        if self.is_fresh:
+            return
         if not self.started:
             yield from (f"mov {each}, #0" for each in sums)
         elif len(sums) == 1:
@@ -148,11 +174,12 @@ class Runs:
             x = registers
         if last and not self.once:
             yield from self.next_row()
+        kind = "vmladav" if vector == 0 and self.is_fresh else "vmladava"
         for filter in range(self.filters):
             ends = last and not self.once and filter == self.filters - 1
             yield f"vldrw.u32 %q[w], [%[at]], {'%[behind]' if ends else '#16'}"
             for sums, name in zip(self.sums, x, strict=False):
-                yield f"vmladava.s8 {sums[filter]}, %q[{name}], %q[w]"
+                yield f"{kind}.s8 {sums[filter]}, %q[{name}], %q[w]"
 
     def load(self, register: int, number: int) -> Iterator[str]:
         """Load a vector that both windows use; the last one of a row may be a part of one."""
@@ -173,8 +200,8 @@ class Runs:
         if self.windows == "near":
             yield f"{kind} %q[x1], [%[x], %[apart]]"
         yield f"{kind} %q[x0], [%[x]]{moved}"
-        if self.windows == "far":
-            yield f"{kind} %q[x1], [%[y]]{moved}"
+        if self.far:
+            yield f"{kind} %q[x1], [%[{self.second}]]{moved}"
         for name in self.loaded:
             yield from self.flipped(name)
 
@@ -185,18 +212,23 @@ class Runs:
 
     def next_row(self) -> Iterator[str]:
         """What moves the pointers to the next row of the map, and counts."""
-        for name in ("x", "y") if self.windows == "far" else ("x",):
+        for name in ("x", self.second) if self.far else ("x",):
             yield f"add %[{name}], %[{name}], %[down]"
         yield "subs %[rows], %[rows], #1"
 
     def assembly(self) -> list[str]:
         """The body for gcc, where all distances are known."""
-        far, results = self.windows == "far", self.loaded[: self.pixels]
+        results = self.loaded[: self.pixels]
         vectors = [*self.loaded[self.pixels :], "w", *(["signs"] if self.flips else [])]
-        pointers = ["x", *(["y"] if far else []), "at", *([] if self.once else ["rows"])]
+        pointers = ["x", "at", *([] if self.once else ["rows"])]
         outputs = [f'[{name}] "+r"({name})' for name in pointers]
         outputs += [f'[{name}] "=&w"({name})' for name in (*results, *vectors)]
-        inputs = ['[starts] "r"(starts)'] if self.started else []
+        inputs: list[str] = []
+        if self.far:
+            kind = "+r" if self.started else "=&r"
+            outputs.append(f'[{self.second}] "{kind}"({self.second})')
+        elif self.started:
+            inputs.append('[starts] "r"(starts)')
         inputs += [f'[{name}] "i"({name})' for name in self.distances]
         if not self.once:
             inputs.append(f'[down] "i"(pitch - {mve.VECTOR_BYTES * self.moves})')
@@ -211,7 +243,7 @@ class Runs:
             f"    npu_i32x4 {', '.join(results)};",
             f"    npu_i8x16 {', '.join(vectors)};",
             *(["    mve_pred16_t lanes;"] if self.rest else []),
-            *([f"    const {self.byte} *y = x + apart;"] if far else []),
+            *([f"    const {self.byte} *second;"] if self.second == "second" else []),
             "    __asm__(",
             *(f'        "{each}\\n\\t"' for each in self.instructions()),
             f"        : {', '.join(outputs)}",
@@ -226,7 +258,7 @@ class Runs:
     @property
     def distances(self) -> list[str]:
         """The parameters that are parts of instructions."""
-        names = ["apart"] if self.windows == "near" else []
+        names = ["apart"] if self.windows in ("near", "far") else []
         return names + (["rest"] if self.rest else [])
 
     # -- other compilers -------------------------------------------------------------------------
@@ -255,6 +287,11 @@ class Runs:
         ]
 
     @property
+    def names(self) -> list[str]:
+        """Their names."""
+        return [each.rpartition(" ")[2].lstrip("*") for each in self.parameters]
+
+    @property
     def place(self) -> str:
         """The first byte of a row of the window `p`."""
         row = "" if self.once else " + row * pitch"
@@ -273,9 +310,10 @@ class Runs:
         """The body for other compilers that know the vector unit."""
         pixels, filters, last = self.pixels, self.filters, self.vectors - 1
         start = "starts[f]" if self.started else "0"
-        load = f"vldrbq_s8((const int8_t *)({self.place}) + 16 * v)"
+        at = f"(const int8_t *)({self.place}) + 16 * v"
+        load = f"vldrbq_s8({at})"
         if self.rest:
-            load = f"vldrbq_z_s8((const int8_t *)({self.place}) + 16 * v, vctp8q(v < {last} ? 16 : (uint32_t)rest))"
+            load = f"vldrbq_z_s8({at}, vctp8q(v < {last} ? 16 : (uint32_t)rest))"
         if self.flips:
             load = f"veorq_s8({load}, vdupq_n_s8(-128))"
         row = "" if self.once else "row * step + "
@@ -286,7 +324,9 @@ class Runs:
         body = [
             f"for (int v = 0; v < {self.vectors}; ++v) {{",
             f"    const npu_i8x16 b = {load};",
-            f"    for (int f = 0; f < {filters}; ++f) {{ s[p][f] = vmladavaq_s8(s[p][f], b, {w}); }}",
+            f"    for (int f = 0; f < {filters}; ++f) {{",
+            f"        s[p][f] = vmladavaq_s8(s[p][f], b, {w});",
+            "    }",
             "}",
         ]
         yield from (f"    {each}" for each in self.loops(body))
@@ -305,7 +345,8 @@ class Runs:
         byte = f"*({self.place} + k)"
         body = [
             f"for (int k = 0; k < {bytes_}; ++k) {{",
-            f"    const uint32_t word = (uint32_t)at[{row}4 * ({filters} * (k / 16) + f) + k % 16 / 4];",
+            f"    const int place = {row}4 * ({filters} * (k / 16) + f) + k % 16 / 4;",
+            "    const uint32_t word = (uint32_t)at[place];",
             "    const int8_t w = (int8_t)(word >> k % 4 * 8 & 0xFF);",
             f"    const int32_t byte = {byte}{' - 128' * self.flips};",
             "    sum += (uint32_t)(byte * w);",

@@ -69,6 +69,12 @@ class Grid:
         )
         return Grid(self.rows, line, 1, 1, self.line)
 
+    @property
+    def flat(self) -> Grid:
+        """The pixels of all rows as one row, where they lie at equal distances."""
+        pixels = self.rows.size * self.columns.size
+        return Grid(Axis(1, 1), Axis(pixels, 1), self.channels, self.pixel, pixels * self.pixel)
+
     def origin(self, b: LoopBuilder, row: Index, column: Index) -> Index:
         """The place of the first tap of an output; negative if it lies in front of the map."""
         y, x = window_start(b, self.rows, row), window_start(b, self.columns, column)

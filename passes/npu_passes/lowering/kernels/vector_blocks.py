@@ -68,6 +68,8 @@ class BlockKernel:
         pool: PoolAttr | None = None,
         groups: Groups = ONE_GROUP,
     ) -> None:
+        self.is_flat = pool is None and grid.is_pointwise and grid.is_even and layer.has_even_pixels
+        grid = grid.flat if self.is_flat else grid
         self.layer, self.grid, self.b, self.outputs = layer, grid, layer.b, outputs
         self.groups, self.count = groups, len(layer.bias) // groups.count
         self.plan = block_plan(grid, pool)
@@ -84,7 +86,7 @@ class BlockKernel:
         blocks = FilterBlocks(layer, self.outputs, vectors, self.count)
         biases = self.starts.is_plain and bool(layer.first_values.any())
         scales = bool(self.outputs.scaling.tables)
-        blocks.plan = RowBlocks(vectors, self.count, biases, scales, woven=True)
+        blocks.plan = RowBlocks(vectors, self.count, biases, scales)
         kernel = self.grid.rows.kernel, self.grid.columns.kernel
         weights = layer.weights.reshape(len(layer.bias), -1, *kernel).transpose(0, 2, 3, 1)
         weights = weights.reshape(-1, kernel[0], plan.run)
@@ -179,7 +181,7 @@ class BlockKernel:
             found = self.blocks.one(first, count)
             kept = plain(found) if pool is None else pooled(found, pool[0])
             filter, scales = b.add(self.first_filter, first), self.blocks.scales(found)
-            self.outputs.put(kept, filter, count, row, column, scales=scales)
+            self.outputs.put(kept, filter, count, row, column, flat=self.is_flat, scales=scales)
 
         self.layer.each_block(block, 0, self.count)
 

@@ -293,7 +293,8 @@ def test_runs_are_loaded_where_tables_save_too_little(shape: Shape) -> None:
     loops = loops_of(shape)
     assert "mve.push_bytes" not in loops
     assert "mve.gather" not in loops
-    assert any(f"mve.{name}" in loops for name in ("mla_across", "mul_across", "mul_lanes"))
+    names = ("mla_across", "mul_across", "mul_lanes", "mul_runs")
+    assert any(f"mve.{name}" in loops for name in names)
 
 
 def test_other_machines_gather_nothing() -> None:

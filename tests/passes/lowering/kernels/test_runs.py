@@ -1,4 +1,4 @@
-"""Layers of long runs of bytes on vectors, with pointers of their own: random shapes."""
+"""Layers of long runs of bytes on vectors, in blocks or not: random shapes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
 
 from helpers.kernel_chains import ChainMaker
-from helpers.kernel_roads import placed
+from helpers.kernel_roads import VECTORS, Road, lowered, placed
 from helpers.vector_depthwise import check_core, check_host, check_loops
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp, RequantizeAttr, TransposeOp
+from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr, RequantizeAttr, TransposeOp
 from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.quantization import ui8
 from npu_passes.lowering.kernels.unit import FLIPPED
@@ -27,7 +27,8 @@ from npu_plans.kernels.gathers import BYTES
 class Shape:
     """A convolution of a map [N, C, H, W] with channels last; `pads`: top, left, bottom, right.
 
-    `connected`: it is a fully connected layer of N rows of C numbers.
+    `connected`: it is a fully connected layer of N rows of C numbers. `mode`: how its sums are
+    requantised.
     """
 
     input: tuple[int, int, int, int]
@@ -39,6 +40,8 @@ class Shape:
     points: tuple[int, int] = (-128, 5)
     unsigned: bool = False
     connected: bool = False
+    mode: str = "float"
+    pool: PoolAttr | None = None
 
 
 def network(shape: Shape) -> ModuleOp:
@@ -51,7 +54,8 @@ def network(shape: Shape) -> ModuleOp:
     weights = maker.constant(maker.numbers.integers(-128, 128, sizes), i8)
     bias = maker.constant(maker.numbers.integers(-999, 999, shape.filters), i32)
     points = (shape.points[0] + flip, 0)
-    epilogue, kind = Epilogue(RequantizeAttr.of(scales, shape.points[1] + flip)), TensorType
+    requantize = RequantizeAttr.of(scales, shape.points[1] + flip, shape.mode)
+    epilogue, kind = Epilogue(requantize, pool=shape.pool), TensorType
     if shape.connected:
         x = maker.argument(element, (images, channels))
         layer = FullyConnectedOp(
@@ -91,11 +95,20 @@ def lengths(loops: str) -> list[int]:
     return [int(each) for each in re.findall(r"dsp\.opaque %run\w* : memref<(\d+)xu?i8", loops)]
 
 
-def fits(shape: Shape) -> bool:
-    """Whether the windows fit into the map and its padding."""
+def extents(shape: Shape) -> tuple[int, int]:
+    """The rows and columns of the convolution, without a pool."""
     top, left, bottom, right = shape.pads
-    height, width = shape.input[2:]
-    return shape.kernel[0] <= height + top + bottom and shape.kernel[1] <= width + left + right
+    height, width = shape.input[2] + top + bottom, shape.input[3] + left + right
+    rows, columns = height - shape.kernel[0], width - shape.kernel[1]
+    return rows // shape.strides[0] + 1, columns // shape.strides[1] + 1
+
+
+def fits(shape: Shape) -> bool:
+    """Whether the windows fit into the map and its padding, and those of a pool onto outputs."""
+    found = extents(shape)
+    if min(found) < 1 or shape.pool is None:
+        return min(found) >= 1
+    return min(axis.outputs for axis in shape.pool.axes(*found)) >= 1
 
 
 def in_groups(shape: Shape, groups: int) -> Shape:
@@ -107,6 +120,11 @@ def in_groups(shape: Shape, groups: int) -> Shape:
 
 TWO, THREE, PAD = st.integers(1, 2), st.integers(1, 3), st.integers(0, 2)
 CHANNELS = st.one_of(st.integers(8, 80), st.sampled_from((8, 16, 32, 48, 64, 80)))
+POOLS = [
+    PoolAttr.of("max", (2, 2), (2, 2)),
+    PoolAttr.of("max", (3, 1), (2, 1)),
+    PoolAttr.of("max", (1, 3), (1, 3)),
+]
 ENDS = st.sampled_from((-128, -3, 0, 4, 127))
 CONVOLUTIONS = st.builds(
     in_groups,
@@ -119,6 +137,8 @@ CONVOLUTIONS = st.builds(
         st.tuples(PAD, PAD, PAD, PAD),
         points=st.tuples(ENDS, ENDS),
         unsigned=st.booleans(),
+        mode=st.sampled_from(("float", "float", "float", "fixed")),
+        pool=st.sampled_from((None, *POOLS)),
     ).filter(fits),
     TWO,
 )
@@ -157,8 +177,22 @@ KINDS = {
     "1x1, 256 channels": Shape((1, 256, 3, 5), 7),
     "connected, 400": Shape((1, 400, 1, 1), 7, connected=True),
     "connected, 500, three rows": Shape((3, 500, 1, 1), 5, unsigned=True, connected=True),
+    "3x3, 24 channels": Shape((1, 24, 6, 8), 7, (3, 3), (1, 2)),
+    "5x5, 32 channels, pooled": Shape(
+        (1, 32, 9, 10), 5, (5, 5), pads=(2, 2, 2, 2), pool=PoolAttr.of("max", (2, 2), (2, 2))
+    ),
+    "3x5, 6 channels, pooled": Shape(
+        (2, 6, 8, 11), 8, (3, 5), unsigned=True, pool=PoolAttr.of("max", (3, 3), (2, 2))
+    ),
+    "2x4, 16 channels, two groups": Shape(
+        (1, 32, 5, 9), 12, (2, 4), (1, 3), (0, 1, 1, 2), groups=2
+    ),
+    "2x1, 130 channels": Shape((1, 130, 4, 3), 3, (2, 1), pads=(1, 0, 1, 0)),
 }
+WITHOUT_VECTORS = {name: replace(shape, mode="fixed") for name, shape in KINDS.items()}
+"""The same layers, whose sums are requantised one by one."""
 SLOW = pytest.mark.slow
+FAST = ("3x3, 16 channels", "3x5, 6 channels, pooled", "connected, 400")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +209,7 @@ SLOW = pytest.mark.slow
 )
 def test_chunks_have_pointers_of_their_own(name: str, wanted: set[int]) -> None:
     """Bytes of the pixels of a chunk, and of each filter's weights."""
-    found = lengths(loops_of(KINDS[name]))
+    found = lengths(loops_of(WITHOUT_VECTORS[name]))
     assert set(found) == wanted
     assert max(found) <= REACH
 
@@ -189,7 +223,7 @@ def inner_loads(loops: str) -> list[str]:
 
 def test_a_vector_that_two_pixels_need_is_loaded_once() -> None:
     """Four vectors of two kernel rows of 48 bytes, and three of each of two filters."""
-    loads = inner_loads(loops_of(KINDS["3x3, 16 channels"]))
+    loads = inner_loads(loops_of(WITHOUT_VECTORS["3x3, 16 channels"]))
     places = dict[str, list[int]]()
     for buffer, place in loads:
         places.setdefault(buffer, []).append(int(place))
@@ -201,8 +235,8 @@ def test_a_vector_that_two_pixels_need_is_loaded_once() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (Shape((1, 79, 1, 1), 5, connected=True), 272),
-        (replace(TWICE, kernel=(1, 3), input=(1, 24, 3, 9), pads=(0, 0, 0, 0)), 16),
+        (Shape((1, 79, 1, 1), 5, connected=True, mode="fixed"), 272),
+        (replace(TWICE, kernel=(1, 3), input=(1, 24, 3, 9), pads=(0,) * 4, mode="fixed"), 16),
     ],
 )
 def test_up_to_four_vectors_have_no_pointers(one: Shape, other: int) -> None:
@@ -212,9 +246,59 @@ def test_up_to_four_vectors_have_no_pointers(one: Shape, other: int) -> None:
     assert lengths(loops_of(replace(one, input=(images, other, height, width))))
 
 
+def runs_of(loops: str) -> list[tuple[str, ...]]:
+    """Of each op its results, its rows, the bytes of its runs, and how far apart pixels are."""
+    found = r"(%\w+(?:, %\w+)?) = mve\.mul_runs .* rows (%\w+) run (\d+) apart (\d+)"
+    return re.findall(found, loops)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("3x3, 16 channels", {(2, 48, 16), (1, 32, 0), (1, 48, 0)}),
+        ("3x3, 32 channels, unsigned", {(2, 96, 32), (1, 64, 0), (1, 96, 0)}),
+        ("1x1, 256 channels", {(2, 128, 256), (1, 128, 0)}),  # in two parts
+        ("connected, 400", {(1, 80, 0)}),  # in five
+        ("3x3, 24 channels", {(2, 72, 48), (1, 72, 0)}),
+        ("5x5, 32 channels, pooled", {(2, 160, 32), (1, 128, 0), (1, 96, 0)}),
+        ("3x5, 6 channels, pooled", {(2, 30, 6), (1, 30, 0)}),
+        ("2x1, 130 channels", {(2, 130, 130), (1, 130, 0)}),
+    ],
+)
+def test_blocks_of_two_pixels_by_four_filters(name: str, wanted: set[tuple[int, ...]]) -> None:
+    """The results of each op, the bytes of its runs, and those from a pixel to the next one."""
+    loops = loops_of(KINDS[name])
+    found = {(len(a.split(",")), int(b), int(c)) for a, _, b, c in runs_of(loops)}
+    assert found == wanted
+    assert "mve.mla_across" not in loops
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        replace(TWICE, input=(1, 24, 6, 9)),  # what padding cuts are no whole vectors
+        replace(TWICE, input=(1, 96, 6, 9)),  # too much code
+        replace(TWICE, kernel=(1, 5), pads=(0, 3, 0, 3)),  # too many borders with code of their own
+        replace(TWICE, pads=(4, 0, 0, 0)),  # a window on nothing but padding
+        replace(KINDS["2x2, 80 channels in each of two groups"], pads=(0, 0, 0, 0)),  # taps apart
+        replace(KINDS["1x1, 256 channels"], input=(1, 272, 3, 5)),  # no parts of seventeen vectors
+        replace(TWICE, mode="fixed"),
+    ],
+)
+def test_other_layers_have_no_blocks(shape: Shape) -> None:
+    assert "mve.mul_runs" not in loops_of(shape)
+
+
+def test_small_code_has_no_blocks() -> None:
+    """They take more code than loops over runs."""
+    _, module = on_buffers(TWICE)
+    assert "mve.mul_runs" in str(lowered(module, VECTORS))
+    assert "mve.mul_runs" not in str(lowered(module, Road("cortex-m55", "flash=small")))
+
+
 @pytest.mark.parametrize(
     "name",
-    [n if n == "connected, 400" else pytest.param(n, marks=SLOW) for n in KINDS],
+    [n if n in FAST else pytest.param(n, marks=SLOW) for n in KINDS],
 )
 def test_host(name: str) -> None:
     """C with sanitizers, in a poisoned arena between fences."""
@@ -222,8 +306,21 @@ def test_host(name: str) -> None:
 
 
 @SLOW
-@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("name", WITHOUT_VECTORS)
+def test_host_without_vectors_of_outputs(name: str) -> None:
+    check_host(*on_buffers(WITHOUT_VECTORS[name]))
+
+
+@SLOW
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-Os"])
 @pytest.mark.parametrize("name", KINDS)
 def test_helium(name: str, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55."""
     check_core(*on_buffers(KINDS[name]), level, tmp_path)
+
+
+@SLOW
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("name", WITHOUT_VECTORS)
+def test_helium_without_vectors_of_outputs(name: str, level: str, tmp_path: Path) -> None:
+    check_core(*on_buffers(WITHOUT_VECTORS[name]), level, tmp_path)
