@@ -448,6 +448,14 @@ func.func @f(%m: memref<64xi32>, %i: index, %x: vector<16xi8>) {
 
 // -----
 
+func.func @f(%m: memref<64xi32>, %i: index, %x: vector<16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 3 biased : memref<64xi32>, vector<16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected 4 to 4 rows, got 3
+
+// -----
+
 func.func @f(%m: memref<19xi32>, %i: index, %x: vector<16xi8>) {
   %a = mve.mul_rows %x by %m[%i] rows 4 biased : memref<19xi32>, vector<16xi8> -> vector<4xi32>
   func.return
@@ -464,11 +472,11 @@ func.func @f(%m: memref<64xi8>, %i: index, %x: vector<16xi8>) {
 
 // -----
 
-func.func @f(%m: memref<?xi32>, %i: index, %x: vector<16x16xi8>) {
-  %a = mve.mul_rows %x by %m[%i] rows 1 : memref<?xi32>, vector<16x16xi8> -> vector<4xi32>
+func.func @f(%m: memref<?xi32>, %i: index, %x: vector<17x16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 1 : memref<?xi32>, vector<17x16xi8> -> vector<4xi32>
   func.return
 }
-// CHECK: expected rows of at most 15 vectors, got 16
+// CHECK: expected rows of at most 16 vectors, got 17
 
 // -----
 
@@ -501,3 +509,99 @@ func.func @f(%x: vector<4xf32>) {
   func.return
 }
 // CHECK: expected vector<8xi16> or vector<4xi32>, got vector<4xf32>
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 272 apart 0 pitch 272 step 272 filters 4 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected run 1 to 256, got 272
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %w: memref<64xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 16 filters 5 : memref<64xi8>, memref<64xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected filters 1 to 4, got 5
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<64xi32>, %i: index) {
+  %a, %b = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 4096 pitch 16 step 16 filters 4 : memref<?xi8>, memref<64xi32> -> vector<4xi32>, vector<4xi32>
+  func.return
+}
+// CHECK: expected apart 0 to 4095, got 4096
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %w: memref<64xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 15 step 16 filters 4 : memref<64xi8>, memref<64xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected pitch 16 to 4095, got 15
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %w: memref<64xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 15 filters 4 : memref<64xi8>, memref<64xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected step 16 to 139, got 15
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 140 filters 4 : memref<64xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected step 16 to 139, got 140
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %w: memref<64xi32>, %i: index) {
+  %a, %b, %c = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 16 filters 4 : memref<64xi8>, memref<64xi32> -> vector<4xi32>, vector<4xi32>, vector<4xi32>
+  func.return
+}
+// CHECK: expected one or two results, got 3
+
+// -----
+
+func.func @f(%m: memref<64xi16>, %w: memref<64xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 16 filters 4 : memref<64xi16>, memref<64xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected one axis of i8 or ui8 without gaps, got memref<64xi16>
+
+// -----
+
+func.func @f(%m: memref<15xi8>, %w: memref<64xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 16 filters 4 : memref<15xi8>, memref<64xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected at least 16 elements, got memref<15xi8>
+
+// -----
+
+func.func @f(%m: memref<31xi8>, %w: memref<64xi32>, %i: index) {
+  %a, %b = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 16 pitch 16 step 16 filters 4 : memref<31xi8>, memref<64xi32> -> vector<4xi32>, vector<4xi32>
+  func.return
+}
+// CHECK: expected at least 32 elements, got memref<31xi8>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %w: memref<15xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 16 filters 4 : memref<64xi8>, memref<15xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected at least 16 elements, got memref<15xi32>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %w: memref<64xi8>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 16 step 16 filters 4 : memref<64xi8>, memref<64xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected one axis of i32 without gaps, got memref<64xi8>

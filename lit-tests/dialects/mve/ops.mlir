@@ -125,6 +125,12 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %alone = mve.mul_rows %bytes, %three by %words[%i] rows 4 biased : memref<64xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
   // GENERIC: %alone = "mve.mul_rows"(%bytes, %three, %words, %i) <{rows = 4 : i64, biased}>
   %alone = mve.mul_rows %bytes, %three by %words[%i] rows 4 biased : memref<64xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
+  // CHECK-NEXT: %left, %right = mve.mul_runs %m[%i] by %words[%i] from %words[%i] rows %i run 30 apart 16 pitch 40 step 32 filters 4 : memref<64xi8, #npu.sram>, memref<64xi32>, memref<64xi32> -> vector<4xi32>, vector<4xi32>
+  // GENERIC: %left, %right = "mve.mul_runs"(%m, %i, %words, %i, %words, %i, %i) <{run = 30 : i64, apart = 16 : i64, pitch = 40 : i64, step = 32 : i64, filters = 4 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1>}>
+  %left, %right = mve.mul_runs %m[%i] by %words[%i] from %words[%i] rows %i run 30 apart 16 pitch 40 step 32 filters 4 : memref<64xi8, #npu.sram>, memref<64xi32>, memref<64xi32> -> vector<4xi32>, vector<4xi32>
+  // CHECK-NEXT: %single = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 16 step 4 filters 1 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  // GENERIC: %single = "mve.mul_runs"(%m, %i, %words, %i, %i) <{run = 16 : i64, apart = 0 : i64, pitch = 16 : i64, step = 4 : i64, filters = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1>}>
+  %single = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 16 step 4 filters 1 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
   // CHECK-NEXT: %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
   %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
   // CHECK-NEXT: %dot = mve.mul_across %bytes, %x : vector<16xi8>

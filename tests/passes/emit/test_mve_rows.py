@@ -123,8 +123,8 @@ def test_the_interpreter(case: Case) -> None:
 
 
 SOME = [
-    Case(Rows(*each), packed)
-    for packed, *each in (
+    Case(Rows(vectors, rows, pixels, biased), packed)
+    for packed, vectors, rows, pixels, biased in (
         (False, 2, 4, 2, True),  # two pixels in registers, as of three channels
         (False, 3, 4, 2, False),
         (False, 5, 4, 1, True),

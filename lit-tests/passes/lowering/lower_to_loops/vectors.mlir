@@ -70,10 +70,44 @@ func.func @eight(%x: memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, %y
   func.return
 }
 
-// Two pixels and two filters together: a kernel row of 48 bytes is three vectors, of which neighbouring pixels share two.
+// Two pixels and four filters together: a kernel row of 48 bytes is three vectors, and the next pixel's are a vector farther. The
+// table begins with the first values; with one scale for all filters it has no scales.
 "memref.global"() <{sym_name = "k", sym_visibility = "private", type = memref<4x16x3x3xi8, #npu.flash>, initial_value = dense<2> : tensor<4x16x3x3xi8>, constant}> : () -> ()
 
+// CHECK: sym_name = "dense_taps", type = memref<148xi32, #npu.flash>
 // CHECK-LABEL: func.func @dense(
+// CHECK:         scf.for %oy
+// CHECK-NEXT:      scf.for %ox = %{{.*}} to %{{.*}} step %c2 {
+// CHECK:             [[TABLE:%[a-z0-9_]+]] = dsp.opaque
+// CHECK:             [[A:%[a-z0-9_]+]], [[B:%[a-z0-9_]+]] = mve.mul_runs %{{.*}} by [[TABLE]][%c4] from [[TABLE]][%c0] rows %c3 run 48 apart 16 pitch 96 step 48 filters 4
+// CHECK:             mve.to_float [[A]]
+// CHECK:             mve.to_float [[B]]
+// CHECK:             mve.scatter %{{.*}} reach 8 saturated : memref<64xi8, #npu.sram>
+// CHECK-NOT:     mve.mul_runs
+func.func @dense(%x: memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, %y: memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) {
+  %w = memref.get_global @k : memref<4x16x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, memref<4x16x3x3xi8, #npu.flash>) outs(%y : memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// Where padding cuts columns, these have shorter runs: those of the first and of the last column are two vectors, so one loop computes
+// both. The first values depend on what is cut, so they are a table of their own. Rows that padding cuts are fewer.
+
+// CHECK-LABEL: func.func @padded(
+// CHECK:         scf.for %oy
+// CHECK:           scf.for %ox = %{{.*}} to %c5 step %c2 {
+// CHECK:             mve.mul_runs %{{.*}} from %starts[%{{.*}}] rows %{{[a-z0-9_]+}} run 48 apart 16
+// CHECK:           scf.for %i = %{{.*}} to %c2 step %{{.*}} {
+// CHECK:             mve.mul_runs %{{.*}} from %starts[%{{.*}}] rows %{{[a-z0-9_]+}} run 32 apart 0
+func.func @padded(%x: memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, %y: memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>) {
+  %w = memref.get_global @k : memref<4x16x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, memref<4x16x3x3xi8, #npu.flash>) outs(%y : memref<1x4x6x6xi8, strided<[144, 1, 24, 4]>, #npu.sram>) pads [1, 1, 1, 1] zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// Sums that are not requantised in vectors: two pixels and two filters together, and neighbouring pixels share two of three vectors.
+
+// CHECK-LABEL: func.func @single(
 // CHECK:         scf.for %ky
 // CHECK:           [[X:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<64xi8, strided<[1], offset: ?>, #npu.sram>
 // CHECK-COUNT-2:   dsp.opaque %{{.*}} : memref<48xi8, strided<[1], offset: ?>, #npu.flash>
@@ -85,9 +119,9 @@ func.func @eight(%x: memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, %y
 // CHECK-NEXT:      [[NEXT:%[a-z0-9_]+]] = mve.load
 // CHECK-NEXT:      mve.mla_across [[SHARED]], [[NEXT]]
 // CHECK:           mve.load [[X]][%c48]
-func.func @dense(%x: memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, %y: memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) {
+func.func @single(%x: memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, %y: memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) {
   %w = memref.get_global @k : memref<4x16x3x3xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, memref<4x16x3x3xi8, #npu.flash>) outs(%y : memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float
+  npu.conv2d ins(%x, %w : memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, memref<4x16x3x3xi8, #npu.flash>) outs(%y : memref<1x4x4x4xi8, strided<[64, 1, 16, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode fixed
   func.return
 }
 
@@ -97,11 +131,11 @@ func.func @dense(%x: memref<1x16x6x6xi8, strided<[576, 1, 96, 16]>, #npu.sram>, 
 // CHECK-LABEL: func.func @reads_on(
 // CHECK:         scf.for %ky
 // CHECK-NOT:       first
-// CHECK:         mve.store
+// CHECK:         memref.store
 // CHECK:         mve.load %{{.*}} first 4 : memref<8112xi8, #npu.sram> -> vector<16xi8>
 func.func @reads_on(%x: memref<1x12x26x26xi8, strided<[8112, 1, 312, 12]>, #npu.sram>, %y: memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) {
   %w = memref.get_global @r : memref<4x12x3x3xi8, #npu.flash>
-  npu.conv2d ins(%x, %w : memref<1x12x26x26xi8, strided<[8112, 1, 312, 12]>, #npu.sram>, memref<4x12x3x3xi8, #npu.flash>) outs(%y : memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float then max_pool [2, 2] by [2, 2]
+  npu.conv2d ins(%x, %w : memref<1x12x26x26xi8, strided<[8112, 1, 312, 12]>, #npu.sram>, memref<4x12x3x3xi8, #npu.flash>) outs(%y : memref<1x4x12x12xi8, strided<[576, 1, 48, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode fixed then max_pool [2, 2] by [2, 2]
   func.return
 }
 

@@ -13,8 +13,9 @@ shorter runs; at the top and bottom they have fewer rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -35,6 +36,11 @@ from npu_plans.kernels.block_plan import BlockPlan
 from npu_plans.kernels.gathers import BYTES
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.row_blocks import WORDS, RowBlocks
+
+Rows: TypeAlias = tuple[Index, Index]
+"""The kernel rows that lie on the map, a half-open range."""
+Kept: TypeAlias = Callable[[Filters], Sequence[SSAValue]]
+"""Computes what is kept of some pixels for a block of filters."""
 
 
 @dataclass(frozen=True)
@@ -160,30 +166,38 @@ class BlockKernel:
     def all_filters(self, row: Index, column: Index, pixels: Sequence[tuple[Spot, int]]) -> None:
         """Compute an output, or neighbouring ones, from pixels of which two may be neighbours."""
         b, pool = self.b, self.plan.pool
+        kept = self.plain(row, pixels) if pool is None else self.pooled(row, pixels, pool[0])
 
-        def plain(block: Filters) -> Sequence[SSAValue]:
-            ((spot, count),) = pixels
-            return self.sums(block, row, spot, count)
+        def block(first: Index, count: int) -> None:
+            found, flat = self.blocks.one(first, count), self.is_flat
+            # In front of the sums, which change the pointer that the scales have.
+            filter, scales = b.add(self.first_filter, first), self.blocks.scales(found)
+            self.outputs.put(kept(found), filter, count, row, column, flat=flat, scales=scales)
 
-        def pooled(block: Filters, axis: Axis) -> Sequence[SSAValue]:
-            top = window_start(b, axis, row, "cy")
+        self.layer.each_block(block, 0, self.count)
 
+    def plain(self, row: Index, pixels: Sequence[tuple[Spot, int]]) -> Kept:
+        """What computes the sums of neighbouring pixels."""
+        line = row, tap_range(self.b, self.grid.rows, row)
+        ((spot, count),) = pixels
+        return lambda block: self.sums(block, line, spot, count)
+
+    def pooled(self, row: Index, pixels: Sequence[tuple[Spot, int]], axis: Axis) -> Kept:
+        """What computes the maxima of all rows of a pooling window."""
+        b, top = self.b, window_start(self.b, axis, row, "cy")
+
+        def found(block: Filters) -> Sequence[SSAValue]:
             def one(wy: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 y = b.add(top, b.mul(wy, axis.dilation), "cy")
+                line = y, tap_range(b, self.grid.rows, y)
                 for spot, count in pixels:
-                    best = self.outputs.greatest(best, self.sums(block, y, spot, count))
+                    best = self.outputs.greatest(best, self.sums(block, line, spot, count))
                 return best
 
             lowest = self.outputs.lowest(block.count)
             return b.loop(*tap_range(b, axis, row), one, lowest, hint="wy", carry="best")
 
-        def block(first: Index, count: int) -> None:
-            found = self.blocks.one(first, count)
-            kept = plain(found) if pool is None else pooled(found, pool[0])
-            filter, scales = b.add(self.first_filter, first), self.blocks.scales(found)
-            self.outputs.put(kept, filter, count, row, column, flat=self.is_flat, scales=scales)
-
-        self.layer.each_block(block, 0, self.count)
+        return found
 
     # -- places ----------------------------------------------------------------------------------
 
@@ -211,10 +225,11 @@ class BlockKernel:
 
     # -- sums ------------------------------------------------------------------------------------
 
-    def sums(self, block: Filters, row: Index, spot: Spot, pixels: int) -> Sequence[SSAValue]:
-        """The sums of a block, a vector for each pixel."""
-        b, plan = self.b, self.plan
-        low, high = tap_range(b, self.grid.rows, row)
+    def sums(
+        self, block: Filters, line: tuple[Index, Rows], spot: Spot, pixels: int
+    ) -> Sequence[SSAValue]:
+        """The sums of a block, a vector for each pixel; `line`: its row and the kernel's on it."""
+        b, plan, (row, (low, high)) = self.b, self.plan, line
         at = b.add(self.grid.origin(b, row, spot.column), self.first_channel)
         at = b.add(b.add(at, b.mul(spot.vector, BYTES)), b.mul(low, self.grid.row_step))
         count = b.sub(high, low) if plan.parts == 1 else plan.parts
