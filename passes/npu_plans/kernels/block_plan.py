@@ -35,6 +35,18 @@ IN_REGISTERS, ALONE = 240, 64
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a window has of the runs of its row: from which vector on, and how many bytes.
+
+    Its first `lead` bytes lie on padding; then the others are whole vectors.
+    """
+
+    vector: int
+    bytes: int
+    lead: int = 0
+
+
+@dataclass(frozen=True)
 class BlockPlan:
     """The windows of a layer over `channels` bytes of each pixel.
 
@@ -94,8 +106,8 @@ class BlockPlan:
     def fits(self) -> bool:
         """Whether the kernel takes the windows.
 
-        Each must lie on the map in part. What padding cuts of a row are whole vectors. Layers of
-        one tap have pixels in registers, unless they have one pixel or too many channels.
+        Each must lie on the map in part. Layers of one tap have pixels in registers, unless they
+        have one pixel or too many channels.
         """
         close = self.columns.kernel == 1 or self.columns.dilation * self.pixel == self.channels
         if not close or self.vectors > LONGEST:
@@ -110,17 +122,28 @@ class BlockPlan:
         return all(low < high for low, high in taps) and self.fits_borders()
 
     def fits_borders(self) -> bool:
-        """Whether all windows that padding cuts have code of their own."""
-        borders = self.borders
-        if len(borders) > MOST_BORDERS or (borders and self.channels % BYTES):
-            return False
-        cut = (self.vectors - self.part(each)[1] // BYTES for each in borders)
-        return all(each <= MOST_SKIPPED for each in cut)
+        """Whether all windows that padding cuts have code of their own.
 
-    def part(self, column: int) -> tuple[int, int]:
-        """The first vector of the runs of a window, and their bytes."""
+        If padding cuts no whole vectors at the left, whole vectors are read from there on.
+        """
+        if len(self.borders) > MOST_BORDERS:
+            return False
+        line = self.columns.size * self.pixel
+        for column in self.borders:
+            part, high = self.part(column), self.columns.taps(column)[1]
+            if part.lead and (high < self.columns.kernel or part.bytes - part.lead > line):
+                return False
+            if self.vectors - -(-part.bytes // BYTES) > MOST_SKIPPED:
+                return False
+        return True
+
+    def part(self, column: int) -> Part:
+        """What a window of some column has of its runs."""
         low, high = self.columns.taps(column)
-        return low * self.channels // BYTES, (high - low) * self.channels // self.parts
+        vector, lead = divmod(low * self.channels, BYTES)
+        if lead:
+            return Part(vector, (self.vectors - vector) * BYTES, lead)
+        return Part(vector, (high - low) * self.channels // self.parts)
 
     # -- the outputs of a row --------------------------------------------------------------------
 
@@ -134,13 +157,18 @@ class BlockPlan:
         axis = self.pool[1]
         low, high = axis.taps(column)
         found = (axis.start(column) + tap * axis.dilation for tap in range(low, high))
-        return sorted(found, key=lambda each: self.part(each)[1])
+        return sorted(found, key=self.size)
+
+    def size(self, column: int) -> tuple[int, int]:
+        """The bytes of a window's runs, and those of them on padding."""
+        part = self.part(column)
+        return part.bytes, part.lead
 
     def twins(self, columns: Sequence[int]) -> list[tuple[int, ...]]:
         """Some outputs of a row, two and two whose runs are equally long: they share their code."""
-        alike: dict[tuple[int, ...], list[int]] = {}
+        alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
         for column in columns:
-            runs = tuple(self.part(each)[1] for each in self.pixels(column))
+            runs = tuple(map(self.size, self.pixels(column)))
             alike.setdefault(runs, []).append(column)
         return [
             tuple(found[first : first + PAIR])

@@ -353,10 +353,10 @@ def mul_runs(op: mve.MulRunsOp) -> Meaning:
             check_range(table, words, own.words)
             weights = table[words : words + own.words].astype("<i4").view(np.int8)
             weights = weights.reshape(own.vectors, own.filters, -1).astype(np.int64)
-            weights = weights.transpose(1, 0, 2).reshape(own.filters, -1)[:, : own.bytes]
+            weights = weights.transpose(1, 0, 2).reshape(own.filters, -1)[:, own.lead : own.bytes]
             for pixel in range(pixels):
                 begin = place + pixel * own.apart
-                totals[pixel] += weights @ (map[begin : begin + own.bytes].astype(np.int64) - flips)
+                totals[pixel] += weights @ (map[begin : begin + own.read].astype(np.int64) - flips)
         found = tuple(each.astype(np.int32)[lanes] for each in totals)
         return found if pixels > 1 else found[0]
 

@@ -12,6 +12,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     traits_def,
     var_result_def,
@@ -41,6 +42,12 @@ class Run:
     pitch: int
     step: int
     filters: int
+    lead: int = 0
+
+    @property
+    def read(self) -> int:
+        """The bytes of the map that a run reads."""
+        return self.bytes - self.lead
 
     @property
     def vectors(self) -> int:
@@ -65,10 +72,16 @@ class MulRunsOp(IRDLOperation):
     A window has a run of bytes for each of some rows of a map, which are `pitch` bytes apart. The
     table has words, the lowest byte first, and `step` words for each row: 16 bytes of each filter,
     for each 16 bytes of a run. If 16 does not divide a run, the weights behind its end must be
-    zero; what is behind the run in the map is not read. Bytes of ui8 are multiplied as if their
-    topmost bit were flipped, so each is 128 less. A sum begins with a word for its filter, or with
-    zero. Lanes without a filter repeat the last one. With two results, the second window begins
-    `apart` bytes behind the first one, and both share the loads of weights.
+    zero; what is behind the run in the map is not read.
+
+    Of a window that padding cuts, the first `lead` bytes of each run are not read either, and count
+    as nothing; the index is then that of the first byte that is. Such a run has whole vectors, and
+    there is one result.
+
+    Bytes of ui8 are multiplied as if their topmost bit were flipped, so each is 128 less. A sum
+    begins with a word for its filter, or with zero. Lanes without a filter repeat the last one.
+    With two results, the second window begins `apart` bytes behind the first one, and both share
+    the loads of weights. There is at least one row.
 
     ```mlir
     %a, %b = mve.mul_runs %map[%at] by %taps[%i] from %starts[%j] rows %n run 48 apart 16 pitch 512
@@ -91,6 +104,7 @@ class MulRunsOp(IRDLOperation):
     pitch = prop_def(IntegerAttr.constr(i64))
     step = prop_def(IntegerAttr.constr(i64))
     filters = prop_def(IntegerAttr.constr(i64))
+    lead = opt_prop_def(IntegerAttr.constr(i64))
     sums = var_result_def(I32X4)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -99,6 +113,7 @@ class MulRunsOp(IRDLOperation):
     assembly_format = (
         "$memref `[` $index `]` `by` $table `[` $first `]` (`from` $starts^ `[` $start `]`)? "
         "`rows` $rows `run` $run `apart` $apart `pitch` $pitch `step` $step `filters` $filters "
+        "(`lead` $lead^)? "
         "attr-dict `:` type($memref) `,` type($table) (`,` type($starts)^)? `->` type($sums)"
     )
 
@@ -117,6 +132,7 @@ class MulRunsOp(IRDLOperation):
             "pitch": run.pitch,
             "step": run.step,
             "filters": run.filters,
+            **({"lead": run.lead} if run.lead else {}),
         }
         buffer, place = starts or (None, None)
         super().__init__(
@@ -129,13 +145,15 @@ class MulRunsOp(IRDLOperation):
     def numbers(self) -> Run:
         """The numbers of the op."""
         every = (self.run, self.apart, self.pitch, self.step, self.filters)
-        return Run(*(each.value.data for each in every))
+        lead = 0 if self.lead is None else self.lead.value.data
+        run, apart, pitch, step, filters = (each.value.data for each in every)
+        return Run(run, apart, pitch, step, filters, lead)
 
     @property
     def bytes(self) -> int:
         """The bytes of the map from the first to the last one that a row of all windows reads."""
         own = self.numbers
-        return own.bytes + (own.apart if len(self.sums) > 1 else 0)
+        return own.read + (own.apart if len(self.sums) > 1 else 0)
 
     def verify_(self) -> None:
         """One or two results, numbers in their limits, a map of bytes, and tables of words."""
@@ -160,12 +178,15 @@ class MulRunsOp(IRDLOperation):
             "run": (own.bytes, 1, most),
             "filters": (own.filters, 1, MOST_ROWS),
             "apart": (own.apart, 0, FARTHEST_RUN - 1),
-            "pitch": (own.pitch, own.bytes, FARTHEST_RUN - 1),
+            "pitch": (own.pitch, own.read, FARTHEST_RUN - 1),
             "step": (own.step, own.words, own.words + MOST_SKIPPED),
         }
         for name, (number, least, largest) in limits.items():
             if not least <= number <= largest:
                 raise VerifyException(f"expected {name} {least} to {largest}, got {number}")
+        if own.lead and (len(self.sums) > 1 or own.rest or not 0 < own.lead < VECTOR_BYTES):
+            what = f"one result and whole vectors behind a lead of 1 to {VECTOR_BYTES - 1}"
+            raise VerifyException(f"expected {what}, got {own.lead}")
 
 
 def verify_line(type_: Attribute, elements: tuple[Attribute, ...], least: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +43,7 @@ class Case:
         The weights behind the end of a run are zero.
         """
         random, own = np.random.default_rng(self.run.bytes), self.run
-        size = AT + (self.rows - 1) * own.pitch + own.bytes + (self.pixels - 1) * own.apart
+        size = AT + (self.rows - 1) * own.pitch + own.read + (self.pixels - 1) * own.apart
         kind = np.uint8 if self.flips else np.int8
         limits = np.iinfo(kind)
         map = random.integers(limits.min, limits.max + 1, size).astype(kind)
@@ -68,9 +68,9 @@ class Case:
             for pixel in range(self.pixels):
                 begin = AT + row * own.pitch + pixel * own.apart
                 for vector in range(own.vectors):
-                    end = min(begin + 16 * vector + 16, begin + own.bytes)
-                    some = bytes_[begin + 16 * vector : end]
-                    sums[pixel] += weights[vector, :, : len(some)] @ some
+                    counted = range(max(16 * vector, own.lead), min(16 * vector + 16, own.bytes))
+                    some = bytes_[[begin - own.lead + each for each in counted]]
+                    sums[pixel] += weights[vector][:, [each % 16 for each in counted]] @ some
         lanes = [min(lane, own.filters - 1) for lane in range(4)]
         return sums[:, lanes].astype(np.int32).ravel()
 
@@ -100,7 +100,7 @@ class Case:
         lines.append(
             f"{', '.join(names)} = mve.mul_runs %x[%c{AT}] by %words[%c{FIRST}]{starts} "
             f"rows {rows} run {own.bytes} apart {own.apart} pitch {own.pitch} step {own.step} "
-            f"filters {own.filters} : {', '.join(every)} "
+            f"filters {own.filters}{f' lead {own.lead}' if own.lead else ''} : {', '.join(every)} "
             f"-> {', '.join(['vector<4xi32>'] * self.pixels)}"
         )
         lines += [
@@ -114,14 +114,17 @@ class Case:
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Some cases."""
-    bytes_ = draw(st.integers(1, 16 * mve.MOST_RUN_VECTORS))
+    most = mve.MOST_RUN_VECTORS
+    bytes_ = draw(st.integers(1, 16 * most) | st.integers(1, most).map(lambda each: 16 * each))
     apart = draw(st.integers(0, 300) | st.integers(0, 5).map(lambda each: 16 * each))
     filters = draw(st.integers(1, mve.MOST_ROWS))
     least = mve.Run(bytes_, apart, 0, 0, filters).words
     pitch = bytes_ + draw(st.integers(0, 40))
     run = mve.Run(bytes_, apart, pitch, least + draw(st.integers(0, mve.MOST_SKIPPED)), filters)
-    flags = [draw(st.booleans()) for _ in range(3)]
-    return Case(run, draw(st.integers(1, 5)), draw(st.integers(1, 2)), *flags)
+    flags, rows = [draw(st.booleans()) for _ in range(3)], draw(st.integers(1, 5))
+    if run.rest == 0 and draw(st.booleans()):
+        return Case(replace(run, lead=draw(st.integers(1, 15))), rows, 1, *flags)
+    return Case(run, rows, draw(st.integers(1, 2)), *flags)
 
 
 @settings(deadline=None, max_examples=40)
@@ -152,6 +155,9 @@ SOME = [
     Case(mve.Run(84, 0, 84, 96, 4), 1, 1),
     Case(mve.Run(84, 0, 84, 48, 2), 1, 1, started=False),
     Case(mve.Run(1, 5, 8, 4, 1), 2),
+    Case(mve.Run(48, 0, 84, 48, 4, lead=8), 3, 1),  # what padding cuts at the left
+    Case(mve.Run(16, 0, 24, 20, 3, lead=15), 2, 1, started=False, flips=True),
+    Case(mve.Run(64, 0, 61, 64, 4, lead=3), 1, 1, flips=True),
     Case(mve.Run(256, 32, 300, 256, 4), 1),
     Case(mve.Run(31, 33, 300, 24, 3), 4, started=False, known=False),
 ]
@@ -161,7 +167,7 @@ SOME = [
 def name_of(case: Case) -> str:
     """The name of a case."""
     own = case.run
-    return f"{own.bytes}-{own.apart}-{own.filters}-{case.pixels}"
+    return f"{own.bytes}-{own.apart}-{own.filters}-{case.pixels}-{own.lead}"
 
 
 @pytest.mark.parametrize("case", SOME, ids=name_of)

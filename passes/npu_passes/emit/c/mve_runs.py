@@ -46,14 +46,15 @@ class Runs:
     """Runs of some vectors by those of some filters.
 
     `windows`: `one`, `near` or `far` apart, or `shared1` if they lie one vector apart, and so on.
-    `rest`: the last vector of a run is a part of one. `started`: sums begin with first values.
-    `once`: there is one row. `flips`: the bytes of the map have no sign.
+    `part`: the last vector of a run is the `rest` of one, or the first one has a `lead` that does
+    not count. `started`: sums begin with first values. `once`: there is one row. `flips`: the bytes
+    of the map have no sign.
     """
 
     vectors: int
     filters: int
     windows: str
-    rest: bool = False
+    part: str = ""
     started: bool = False
     once: bool = False
     flips: bool = False
@@ -66,7 +67,7 @@ class Runs:
             own.vectors,
             own.filters,
             windows_of(op),
-            own.rest > 0,
+            "rest" if own.rest else "lead" if own.lead else "",
             op.starts is not None,
             once,
             memref_of(op.memref).element_type == ui8,
@@ -82,7 +83,8 @@ class Runs:
     @property
     def name(self) -> str:
         """The name of the function, without what all have in front."""
-        ends = [name for name in ("rest", "started", "once", "flips") if getattr(self, name)]
+        ends = [self.part] if self.part else []
+        ends += [name for name in ("started", "once", "flips") if getattr(self, name)]
         return "_".join((f"mul_runs_{self.vectors}x{self.filters}", self.windows, *ends))
 
     @property
@@ -130,8 +132,7 @@ class Runs:
 
     def instructions(self) -> Iterator[str]:
         """All instructions."""
-        if self.rest:
-            yield from ("mov r0, %[rest]", "vctp.8 r0")
+        yield from self.predicate()
         if self.flips:
             yield "vmov.i8 %q[signs], #0x80"
         for sums in self.sums:
@@ -150,6 +151,13 @@ class Runs:
             four = [sums[min(lane, self.filters - 1)] for lane in range(mve.MOST_ROWS)]
             yield f"vmov %q[{result}][2], %q[{result}][0], {four[0]}, {four[2]}"
             yield f"vmov %q[{result}][3], %q[{result}][1], {four[1]}, {four[3]}"
+
+    def predicate(self) -> Iterator[str]:
+        """What says which lanes of a vector are loaded that is not whole."""
+        if self.part:
+            yield from (f"mov r0, %[{self.part}]", "vctp.8 r0")
+        if self.part == "lead":
+            yield from ("vpnot", "sub %[x], %[x], %[lead]")
 
     def started_sums(self, sums: tuple[str, ...]) -> Iterator[str]:
         """What gives the sums of a window their first values."""
@@ -184,16 +192,23 @@ class Runs:
     def load(self, register: int, number: int) -> Iterator[str]:
         """Load a vector that both windows use; the last one of a row may be a part of one."""
         last = number == self.moves
-        if last and self.rest:
+        partial = last and self.part == "rest"
+        if partial:
             yield "vpst"
-        kind = "vldrbt" if last and self.rest else "vldrb"
+        kind = "vldrbt" if partial else "vldrb"
         yield f"{kind}.u8 %q[x{register}], [%[x]]{'' if last else ', #16'}"
         yield from self.flipped(f"x{register}")
 
     def loads(self, vector: int) -> Iterator[str]:
         """Load a vector of each window."""
         last = vector == self.vectors - 1
-        partial, moved = last and self.rest, "" if last else ", #16"
+        moved = "" if last else ", #16"
+        if self.part == "lead" and vector == 0:
+            yield "vpstt" if self.flips else "vpst"
+            yield f"vldrbt.u8 %q[x0], [%[x]]{moved}"
+            yield from self.flipped("x0", "t")
+            return
+        partial = last and self.part == "rest"
         kind = "vldrbt.u8" if partial else "vldrb.u8"
         if partial:
             yield "vpstt" if self.pixels > 1 else "vpst"
@@ -205,10 +220,10 @@ class Runs:
         for name in self.loaded:
             yield from self.flipped(name)
 
-    def flipped(self, name: str) -> Iterator[str]:
-        """What flips the topmost bits of a vector."""
+    def flipped(self, name: str, end: str = "") -> Iterator[str]:
+        """What flips the topmost bits of a vector; `end`: `t` in lanes that are loaded only."""
         if self.flips:
-            yield f"veor %q[{name}], %q[{name}], %q[signs]"
+            yield f"veor{end} %q[{name}], %q[{name}], %q[signs]"
 
     def next_row(self) -> Iterator[str]:
         """What moves the pointers to the next row of the map, and counts."""
@@ -233,7 +248,7 @@ class Runs:
         if not self.once:
             inputs.append(f'[down] "i"(pitch - {mve.VECTOR_BYTES * self.moves})')
             inputs.append(f'[behind] "i"({mve.VECTOR_BYTES} + 4 * (step - {self.words}))')
-        outputs += ['"=&Up"(lanes)'] if self.rest else []
+        outputs += ['"=&Up"(lanes)'] if self.part else []
         clobbers = [f'"{each}"' for each in (*chain(*self.sums), "cc", "memory")]
         known = [*self.distances, *([] if self.once else ["pitch", "step"])]
         constant = " && ".join(f"__builtin_constant_p({name})" for name in known) or "1"
@@ -242,7 +257,7 @@ class Runs:
             f"if ({constant}) {{",
             f"    npu_i32x4 {', '.join(results)};",
             f"    npu_i8x16 {', '.join(vectors)};",
-            *(["    mve_pred16_t lanes;"] if self.rest else []),
+            *(["    mve_pred16_t lanes;"] if self.part else []),
             *([f"    const {self.byte} *second;"] if self.second == "second" else []),
             "    __asm__(",
             *(f'        "{each}\\n\\t"' for each in self.instructions()),
@@ -259,7 +274,7 @@ class Runs:
     def distances(self) -> list[str]:
         """The parameters that are parts of instructions."""
         names = ["apart"] if self.windows in ("near", "far") else []
-        return names + (["rest"] if self.rest else [])
+        return names + ([self.part] if self.part else [])
 
     # -- other compilers -------------------------------------------------------------------------
 
@@ -280,7 +295,7 @@ class Runs:
         return [
             f"const {self.byte} *x",
             *apart,
-            *(["int rest"] if self.rest else []),
+            *([f"int {self.part}"] if self.part else []),
             "const int32_t *at",
             *([] if self.once else ["int pitch", "int step", "int rows"]),
             *(["const int32_t *starts"] if self.started else []),
@@ -295,6 +310,7 @@ class Runs:
     def place(self) -> str:
         """The first byte of a row of the window `p`."""
         row = "" if self.once else " + row * pitch"
+        row += " - lead" if self.part == "lead" else ""
         if self.pixels == 1:
             return f"x{row}"
         apart = str(mve.VECTOR_BYTES * self.shared) if self.shared else "apart"
@@ -306,16 +322,23 @@ class Runs:
             return body
         return ["for (int row = 0; row < rows; ++row) {", *(f"    {each}" for each in body), "}"]
 
+    @property
+    def loading(self) -> str:
+        """An intrinsic that loads the vector `v` of a window."""
+        at = f"(const int8_t *)({self.place}) + 16 * v"
+        if self.part == "lead":
+            lanes, signs = "vpnot(vctp8q(v > 0 ? 0 : (uint32_t)lead))", "vdupq_n_s8(-128)"
+            load = f"vldrbq_z_s8({at}, {lanes})"
+            return f"veorq_m_s8({load}, {load}, {signs}, {lanes})" if self.flips else load
+        load = f"vldrbq_s8({at})"
+        if self.part == "rest":
+            load = f"vldrbq_z_s8({at}, vctp8q(v < {self.vectors - 1} ? 16 : (uint32_t)rest))"
+        return f"veorq_s8({load}, vdupq_n_s8(-128))" if self.flips else load
+
     def intrinsics(self) -> Iterator[str]:
         """The body for other compilers that know the vector unit."""
-        pixels, filters, last = self.pixels, self.filters, self.vectors - 1
+        pixels, filters = self.pixels, self.filters
         start = "starts[f]" if self.started else "0"
-        at = f"(const int8_t *)({self.place}) + 16 * v"
-        load = f"vldrbq_s8({at})"
-        if self.rest:
-            load = f"vldrbq_z_s8({at}, vctp8q(v < {last} ? 16 : (uint32_t)rest))"
-        if self.flips:
-            load = f"veorq_s8({load}, vdupq_n_s8(-128))"
         row = "" if self.once else "row * step + "
         w = f"vreinterpretq_s8_s32(vldrwq_s32(at + {row}4 * ({filters} * v + f)))"
         yield f"int32_t s[{pixels}][{filters}];"
@@ -323,7 +346,7 @@ class Runs:
         yield f"    for (int f = 0; f < {filters}; ++f) {{ s[p][f] = {start}; }}"
         body = [
             f"for (int v = 0; v < {self.vectors}; ++v) {{",
-            f"    const npu_i8x16 b = {load};",
+            f"    const npu_i8x16 b = {self.loading};",
             f"    for (int f = 0; f < {filters}; ++f) {{",
             f"        s[p][f] = vmladavaq_s8(s[p][f], b, {w});",
             "    }",
@@ -339,12 +362,14 @@ class Runs:
     def plain(self) -> Iterator[str]:
         """The body in plain C."""
         filters, row = self.filters, "" if self.once else "row * step + "
-        bytes_ = f"{mve.VECTOR_BYTES * (self.vectors - 1)} + rest"
-        if not self.rest:
-            bytes_ = str(mve.VECTOR_BYTES * self.vectors)
+        first, bytes_ = "0", str(mve.VECTOR_BYTES * self.vectors)
+        if self.part == "rest":
+            bytes_ = f"{mve.VECTOR_BYTES * (self.vectors - 1)} + rest"
+        elif self.part:
+            first = "lead"
         byte = f"*({self.place} + k)"
         body = [
-            f"for (int k = 0; k < {bytes_}; ++k) {{",
+            f"for (int k = {first}; k < {bytes_}; ++k) {{",
             f"    const int place = {row}4 * ({filters} * (k / 16) + f) + k % 16 / 4;",
             "    const uint32_t word = (uint32_t)at[place];",
             "    const int8_t w = (int8_t)(word >> k % 4 * 8 & 0xFF);",
@@ -389,12 +414,13 @@ def windows_of(op: mve.MulRunsOp) -> str:
 WINDOWS = ("one", "near", "far", *(f"shared{number}" for number in range(1, MOST_SHARED + 1)))
 
 RUNS_NAMES = frozenset(
-    f"npu_mve_{Runs(vectors, filters, windows, *flags).name}"
-    for vectors, filters, windows, flags in product(
+    f"npu_mve_{Runs(vectors, filters, windows, part, *flags).name}"
+    for vectors, filters, windows, part, flags in product(
         range(1, mve.MOST_RUN_VECTORS + 1),
         range(1, mve.MOST_ROWS + 1),
         WINDOWS,
-        product((False, True), repeat=4),
+        ("", "rest", "lead"),
+        product((False, True), repeat=3),
     )
 )
 """Names that no local variable may have."""

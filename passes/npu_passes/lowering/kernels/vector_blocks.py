@@ -47,13 +47,14 @@ Kept: TypeAlias = Callable[[Filters], Sequence[SSAValue]]
 class Spot:
     """A window of a row: its column, the first vector of its runs, and the bytes of each.
 
-    `number`: that of its class of first values.
+    `number`: that of its class of first values. `lead`: the bytes of a run on padding.
     """
 
     column: Index
     vector: Index
     number: Index
     bytes: int
+    lead: int = 0
 
 
 def block_plan(grid: Grid, pool: PoolAttr | None) -> BlockPlan:
@@ -208,15 +209,15 @@ class BlockKernel:
 
     def known(self, column: int) -> Spot:
         """The spot of a window at a known column."""
-        vector, bytes_ = self.plan.part(column)
-        return Spot(column, vector, self.starts.columns.number(self.b, column), bytes_)
+        part, number = self.plan.part(column), self.starts.columns.number(self.b, column)
+        return Spot(column, part.vector, number, part.bytes, part.lead)
 
     def mixed(self, index: Index, spots: Sequence[Spot]) -> Spot:
         """The spot of that number among some whose runs are equally long."""
         column = self.either(index, [spot.column for spot in spots])
         vector = self.either(index, [spot.vector for spot in spots])
         number = self.either(index, [spot.number for spot in spots])
-        return Spot(column, vector, number, spots[0].bytes)
+        return Spot(column, vector, number, spots[0].bytes, spots[0].lead)
 
     def either(self, index: Index, numbers: Sequence[Index]) -> Index:
         """The number at a place in a list of one or two."""
@@ -231,7 +232,8 @@ class BlockKernel:
         """The sums of a block, a vector for each pixel; `line`: its row and the kernel's on it."""
         b, plan, (row, (low, high)) = self.b, self.plan, line
         at = b.add(self.grid.origin(b, row, spot.column), self.first_channel)
-        at = b.add(b.add(at, b.mul(spot.vector, BYTES)), b.mul(low, self.grid.row_step))
+        at = b.add(b.add(at, b.mul(spot.vector, BYTES)), spot.lead)
+        at = b.add(at, b.mul(low, self.grid.row_step))
         count = b.sub(high, low) if plan.parts == 1 else plan.parts
         words = block.count * WORDS
         step = plan.vectors * words
@@ -244,7 +246,7 @@ class BlockKernel:
             (block.run, b.value(first)),
             self.first_values(block, row, spot),
             b.value(count),
-            mve.Run(spot.bytes, apart, pitch, step, block.count),
+            mve.Run(spot.bytes, apart, pitch, step, block.count, spot.lead),
             pixels,
         )
         return b.insert(op, "sums").sums

@@ -187,6 +187,10 @@ KINDS = {
     "2x4, 16 channels, two groups": Shape(
         (1, 32, 5, 9), 12, (2, 4), (1, 3), (0, 1, 1, 2), groups=2
     ),
+    "3x3, 20 channels, steps of two": Shape(
+        (1, 20, 7, 11), 9, (3, 3), (2, 2), (1, 1, 1, 1), unsigned=True
+    ),
+    "5x5, 8 channels, on all of the map": Shape((1, 8, 4, 3), 6, (5, 3), pads=(2, 1, 2, 1)),
     "2x1, 130 channels": Shape((1, 130, 4, 3), 3, (2, 1), pads=(1, 0, 1, 0)),
 }
 WITHOUT_VECTORS = {name: replace(shape, mode="fixed") for name, shape in KINDS.items()}
@@ -263,6 +267,8 @@ def runs_of(loops: str) -> list[tuple[str, ...]]:
         ("5x5, 32 channels, pooled", {(2, 160, 32), (1, 128, 0), (1, 96, 0)}),
         ("3x5, 6 channels, pooled", {(2, 30, 6), (1, 30, 0)}),
         ("2x1, 130 channels", {(2, 130, 130), (1, 130, 0)}),
+        ("3x3, 20 channels, steps of two", {(2, 60, 40), (1, 48, 0), (1, 40, 0)}),
+        ("5x5, 8 channels, on all of the map", {(1, 24, 0), (1, 32, 0), (1, 16, 0)}),
     ],
 )
 def test_blocks_of_two_pixels_by_four_filters(name: str, wanted: set[tuple[int, ...]]) -> None:
@@ -276,7 +282,7 @@ def test_blocks_of_two_pixels_by_four_filters(name: str, wanted: set[tuple[int, 
 @pytest.mark.parametrize(
     "shape",
     [
-        replace(TWICE, input=(1, 24, 6, 9)),  # what padding cuts are no whole vectors
+        replace(TWICE, input=(1, 24, 6, 2), kernel=(5, 5), pads=(2,) * 4),  # cut at both sides
         replace(TWICE, input=(1, 96, 6, 9)),  # too much code
         replace(TWICE, kernel=(1, 5), pads=(0, 3, 0, 3)),  # too many borders with code of their own
         replace(TWICE, pads=(4, 0, 0, 0)),  # a window on nothing but padding
