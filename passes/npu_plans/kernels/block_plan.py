@@ -17,7 +17,7 @@ from functools import cached_property
 
 from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import interior
-from npu_plans.kernels.gathers import BYTES
+from npu_plans.kernels.gathers import BYTES, FOUR
 from npu_plans.kernels.packing import PAIR
 
 LONGEST = 16
@@ -26,10 +26,14 @@ PARTS = range(3, 13)
 """The vectors of a part of a long run: few take many loops, many take much code."""
 FARTHEST = 4096
 """A row of the map is less than these bytes from the next one."""
+SHARED = 4
+"""The most vectors between two windows that share loads."""
 MOST_SKIPPED = 7
 """The most vectors of a kernel row that padding cuts: a load of words skips them."""
 MOST_BORDERS = 4
 """The most columns of a row with code of their own."""
+ROW, STORED = 3, 24
+"""Instructions of a block for each row of a window, and for its ends, with what stores it."""
 IN_REGISTERS, ALONE = 240, 64
 """The most channels of one tap of which other kernels keep two pixels, or one, beside filters."""
 
@@ -144,6 +148,28 @@ class BlockPlan:
         if lead:
             return Part(vector, (self.vectors - vector) * BYTES, lead)
         return Part(vector, (high - low) * self.channels // self.parts)
+
+    # -- what it takes ---------------------------------------------------------------------------
+
+    def block(self, bytes_: int, pixels: int) -> int:
+        """The instructions of some pixels and four filters whose runs have so many bytes."""
+        vectors = -(-bytes_ // BYTES)
+        apart, rest = divmod(self.columns.stride * self.pixel, BYTES)
+        shared = apart if rest == 0 and apart <= min(SHARED, vectors - 1) else vectors
+        loads = vectors + (shared if pixels == PAIR else 0)
+        products = vectors * FOUR * (1 + pixels)
+        return self.rows.kernel * self.parts * (products + loads + ROW) + STORED
+
+    @property
+    def total(self) -> float:
+        """The instructions of an output, on average. There is no pool."""
+        low, high = self.interior
+        pairs = (high - low) // PAIR
+        sizes = [self.part(each).bytes for each in self.borders]
+        sizes += [self.run // self.parts] * ((high - low) % PAIR)
+        alone = sum(self.block(each, 1) for each in sizes)
+        together = pairs * self.block(self.run // self.parts, PAIR)
+        return (together + alone) / (FOUR * self.columns.outputs)
 
     # -- the outputs of a row --------------------------------------------------------------------
 

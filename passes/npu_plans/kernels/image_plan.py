@@ -21,6 +21,7 @@ from math import prod
 from typing import TypeVar
 
 from npu_dialect.windows import Axis
+from npu_plans.kernels.block_plan import BlockPlan
 from npu_plans.kernels.conv_plan import Span, interior
 from npu_plans.kernels.gathers import BYTES, FOUR, INSTRUCTION
 from npu_plans.kernels.packing import PAIR
@@ -41,17 +42,17 @@ TOGETHER = 4
 """The most outputs at the end of a row that are computed together."""
 AT_END = 8
 """The most vectors that these have: half of them stay in registers, the others on the stack."""
-TAKEN, RELOADED = 1.5, 1.0
+TAKEN, RELOADED = 1.5, 0.25
 """Instructions of an output for a vector: a product and half of a load of weights, and what windows
-take that do not stay in registers. Two filters share the load of one, and it is packed before."""
+take that do not stay in registers. Four filters share the load of one."""
+PACKED = 1.0
+"""Instructions that pack a vector for all filters."""
 GATHERED, LIMITED = 4.0, 12.0
 """Instructions that gather a vector of a window inside of the map, and at its border."""
 STRAIGHT = 16
 """The most filters in straight-line code."""
 OTHER_CODE = 1400
 """Bytes of the code of runs, about."""
-DEAR = 2
-"""How often a byte of flash has to be worth its price where runs take no tables."""
 NEAR = 1 << 8
 """Places of a load of 16 bytes are below this; those of two loads of eight bytes need not be."""
 
@@ -131,17 +132,17 @@ class ImagePlan:
         reloads = PAIR * self.vectors > FREE
         cut = [len(cut_positions(axis)) / axis.outputs for axis in (self.rows, self.columns)]
         inside = (1 - cut[0]) * (1 - cut[1])
-        gathered = inside * GATHERED + (1 - inside) * LIMITED
+        gathered = inside * GATHERED + (1 - inside) * LIMITED + PACKED * reloads
         return self.vectors * (TAKEN + RELOADED * reloads + gathered / filters) + STORED
 
-    def beats_runs(self, other: RunCost, filters: int, groups: int, runs: int) -> bool:
+    def beats_runs(self, other: RunCost | BlockPlan, filters: int, groups: int, runs: int) -> bool:
         """Whether the code and the tables are worth what they save beside runs of bytes.
 
         `filters`: those of a group. `runs`: how often the layer runs.
         """
         outputs = runs * groups * filters * self.rows.outputs * self.columns.outputs
         more = self.code(filters) + self.flash + groups * filters * (self.bytes - self.taps)
-        return is_worth(outputs * (other.total - self.total(filters)), DEAR * more)
+        return is_worth(outputs * (other.total - self.total(filters)), more)
 
     def code(self, filters: int) -> int:
         """The bytes of code more than that of runs of bytes, about.

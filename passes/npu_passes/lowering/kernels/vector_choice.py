@@ -20,6 +20,7 @@ from npu_passes.lowering.kernels.groups import Groups
 from npu_passes.lowering.kernels.lane_kinds import ByteLanes
 from npu_passes.lowering.kernels.lanes import LanesOfFilters
 from npu_passes.lowering.kernels.layer import Layer, Maps
+from npu_passes.lowering.kernels.vector_blocks import block_plan
 from npu_passes.lowering.kernels.vector_columns import ColumnKernel
 from npu_passes.lowering.kernels.vector_dense import VectorDenseKernel
 from npu_passes.lowering.kernels.vector_depthwise import VectorDepthwiseKernel
@@ -112,7 +113,8 @@ def beats_runs(op: Conv2dOp, plan: ImagePlan) -> bool:
     if taps == 1 or op.pool is not None:
         return False
     channels, pixel = grid.channels // groups, grid.pixel * op.axes()[1].dilation
-    runs = RunCost(*op.axes(), channels, close=pixel == channels)
+    blocks = block_plan(replace(grid, channels=channels), None)
+    runs = blocks if blocks.fits else RunCost(*op.axes(), channels, close=pixel == channels)
     return plan.beats_runs(runs, filters_of_each(op), groups, op.repetitions)
 
 

@@ -1,0 +1,124 @@
+"""Blocks of two pixels by four filters over runs of bytes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npu_dialect.windows import Axis
+from npu_plans.kernels.block_plan import LONGEST, PARTS, BlockPlan, Part
+
+
+def plan_of(
+    channels: int, columns: Axis, rows: Axis | None = None, pool: tuple[Axis, Axis] | None = None
+) -> BlockPlan:
+    """The plan of a map without gaps."""
+    rows = rows or columns
+    return BlockPlan(rows, columns, channels, channels, channels * columns.size, pool)
+
+
+THREE = Axis(9, 3, 1, 1, 1)
+"""Windows of three taps, of which padding cuts the first and the last one."""
+AXES = st.builds(
+    Axis,
+    st.integers(1, 12),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.integers(0, 2),
+    st.integers(0, 2),
+).filter(lambda axis: axis.outputs >= 1)
+
+
+@pytest.mark.parametrize(
+    ("channels", "whole", "left", "right"),
+    [
+        (16, Part(0, 48), Part(1, 32), Part(0, 32)),
+        (8, Part(0, 24), Part(0, 32, 8), Part(0, 16)),  # the lead is half of the first vector
+        (24, Part(0, 72), Part(1, 64, 8), Part(0, 48)),
+        (40, Part(0, 120), Part(2, 96, 8), Part(0, 80)),
+    ],
+)
+def test_what_padding_cuts_of_runs(channels: int, whole: Part, left: Part, right: Part) -> None:
+    plan = plan_of(channels, THREE)
+    assert plan.fits
+    assert [plan.part(each) for each in (0, 4, 8)] == [left, whole, right]
+    assert plan.borders == [0, 8]
+
+
+@given(st.integers(1, 40), AXES, AXES)
+def test_runs_lie_on_the_map_and_have_all_of_its_taps(
+    channels: int, columns: Axis, rows: Axis
+) -> None:
+    """What is read of a row are the taps on the map, and bytes behind them in its row."""
+    plan = plan_of(channels, columns, rows)
+    if not plan.fits:
+        return
+    line = columns.size * channels
+    for column in range(columns.outputs):
+        part, (low, high) = plan.part(column), columns.taps(column)
+        first = columns.start(column) * channels + 16 * part.vector + part.lead
+        end = first + part.bytes - part.lead
+        assert first == (columns.start(column) + low) * channels
+        assert (columns.start(column) + high) * channels <= end <= line
+        assert 16 * part.vector + part.bytes <= 16 * plan.vectors
+        assert part.lead == 0 or part.bytes % 16 == 0
+
+
+@given(st.integers(1, 40), AXES, st.none() | st.tuples(AXES, AXES))
+def test_twins_have_equal_runs_and_are_all_outputs_once(
+    channels: int, columns: Axis, pool: tuple[Axis, Axis] | None
+) -> None:
+    if pool is not None:
+        extent = columns.outputs
+        down, across = (Axis(extent, min(each.kernel, extent), each.stride) for each in pool)
+        pool = down, across
+    plan = plan_of(channels, columns, pool=pool)
+    outputs = range((plan.columns if pool is None else pool[1]).outputs)
+    twins = plan.twins(outputs)
+    assert sorted(column for each in twins for column in each) == list(outputs)
+    for alike in twins:
+        assert 1 <= len(alike) <= 2
+        sizes = [[plan.size(each) for each in plan.pixels(column)] for column in alike]
+        assert sizes[0] == sizes[-1]
+
+
+@pytest.mark.parametrize(
+    ("channels", "parts"),
+    [(192, 1), (208, 1), (256, 2), (272, 1), (400, 5), (512, 4), (520, 1), (640, 4)],
+)
+def test_long_runs_of_one_row_have_parts(channels: int, parts: int) -> None:
+    """Whole vectors, whose number has a divisor in a range, else they are one part."""
+    plan = plan_of(channels, Axis(1, 1))
+    assert plan.parts == parts
+    assert plan.vectors * parts == plan.whole
+    assert parts == 1 or plan.vectors in PARTS
+    assert plan.fits == (plan.vectors <= LONGEST)
+
+
+def test_what_has_other_kernels() -> None:
+    assert plan_of(80, THREE).fits
+    assert not plan_of(96, THREE).fits  # too many vectors
+    assert not plan_of(16, Axis(9, 7, 1, 3, 3)).fits  # six borders
+    assert not plan_of(8, Axis(2, 5, 1, 2, 2)).fits  # cut at both sides
+    assert plan_of(16, Axis(2, 5, 1, 2, 2)).fits  # whole vectors
+    assert not plan_of(16, Axis(3, 3, 1, 4, 0)).fits  # a window on padding only
+    assert not plan_of(240, Axis(8, 1)).fits  # pixels that are packed
+    assert plan_of(241, Axis(8, 1)).fits
+    assert plan_of(65, Axis(1, 1)).fits
+    assert not plan_of(64, Axis(1, 1)).fits
+    assert not BlockPlan(THREE, THREE, 16, 32, 288).fits  # taps that lie apart
+    assert BlockPlan(Axis(9, 3), Axis(9, 1), 16, 32, 4095).fits
+    assert not BlockPlan(Axis(9, 3), Axis(9, 1), 16, 32, 4096).fits
+
+
+def test_instructions_of_an_output() -> None:
+    """3x3 of 16 channels: a row of a pair is 4 and 12 loads, 24 products, and 3 for the row."""
+    plan = plan_of(16, THREE)
+    pair, single = 3 * (4 + 12 + 24 + 3) + 24, 3 * (2 + 8 + 8 + 3) + 24
+    assert plan.block(48, 2) == pair
+    assert plan.block(32, 1) == single
+    whole = 3 * (3 + 12 + 12 + 3) + 24
+    assert plan.total == (3 * pair + 2 * single + whole) / 36
+    apart = BlockPlan(THREE, THREE, 20, 20, 180)
+    assert apart.block(60, 2) == 3 * (8 + 16 + 32 + 3) + 24
