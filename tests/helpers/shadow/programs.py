@@ -158,6 +158,34 @@ func.func private @layer(%x : !half, %y : !tile) {
 """
 """A layer in tiles with a double buffer for its input; its map leaves the chip and comes back."""
 
+RUNS = """
+!image = memref<64xi8, #npu.sram>
+!result = memref<12xi8, #npu.sram>
+!table = memref<8xi32, #npu.flash>
+"memref.global"() <{sym_name = "w", type = !table, sym_visibility = "private", constant,
+    initial_value = dense<[66051, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi32>}> : () -> ()
+func.func @net(%x : !image {sram.input, sram.offset = 0 : i64},
+               %y : !result {sram.output, sram.offset = 64 : i64})
+    attributes {sram.arena = 80 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %w = memref.get_global @w : !table
+  scf.for %r = %c0 to %c3 step %c1 {
+    %from = arith.muli %r, %c16 : index
+    %to = arith.muli %r, %c4 : index
+    %sums = mve.mul_runs %x[%from] by %w[%c0] rows %c2 run 16 apart 0 pitch 16 step 4 filters 1
+      : !image, !table -> vector<4xi32>
+    mve.store %sums, %y[%to] : vector<4xi32>, !result
+  }
+  func.return
+}
+"""
+"""Each row of the output is made of two rows of 16 bytes."""
+
 ROWS = """
 !image = memref<10x4xi8, #npu.sram>
 !result = memref<6x4xi8, #npu.sram>

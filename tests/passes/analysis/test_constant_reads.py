@@ -101,3 +101,22 @@ def test_words_vectors_and_copies() -> None:
         initial_value = dense<1> : tensor<32xi8>}}> : () -> ()
     """
     assert constant_reads(parse(context(), text)) == {"w": 4 + 16 + 4 + 32}
+
+
+@pytest.mark.parametrize(("rows", "bytes_"), [("%c3", 3 * 64 + 16), ("%n", 64 + 16)])
+def test_runs(rows: str, bytes_: int) -> None:
+    """Sixteen words for each row, and four first values; unknown rows count as one."""
+    kind = "memref<64xi32, #npu.flash>"
+    text = f"""
+    func.func @f(%m: memref<64xi8>, %n: index) {{
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : index
+      %w = memref.get_global @w : {kind}
+      %r = mve.mul_runs %m[%c0] by %w[%c0] from %w[%c0] rows {rows} run 16 apart 0 pitch 16 step 16
+        filters 4 : memref<64xi8>, {kind}, {kind} -> vector<4xi32>
+      func.return
+    }}
+    "memref.global"() <{{sym_name = "w", type = {kind}, sym_visibility = "private", constant,
+        initial_value = dense<1> : tensor<64xi32>}}> : () -> ()
+    """
+    assert constant_reads(parse(context(), text)) == {"w": bytes_}

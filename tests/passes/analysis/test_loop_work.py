@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from xdsl.parser import Parser
 
 from npu_passes.analysis.index_values import compared
-from npu_passes.analysis.loop_work import CALL, SHORT, STEP, UnknownWork, work_of
+from npu_passes.analysis.loop_work import CALL, ROW, SHORT, STEP, UnknownWork, work_of
 from npu_tools.shared.installed import context
 
 READ = "%v = memref.load %a[%c0] : memref<64xi32>"
@@ -95,3 +95,19 @@ def test_comparisons(left: int, right: int) -> None:
         *(one < two, one <= two, one > two, one >= two),
     ]
     assert [compared(predicate, left, right) for predicate in range(10)] == expected
+
+
+RUNS = """%r = mve.mul_runs %m[%c0] by %a[%c0] rows ROWS run 32 apart 0 pitch 32 step 8 filters 1
+  : memref<128xi8>, memref<64xi32> -> vector<4xi32>"""
+
+
+def test_runs_count_for_each_row() -> None:
+    """Two vectors with a load each, weights and products, and what moves on; and two moves."""
+    arguments = "%m: memref<128xi8>, %a: memref<64xi32>"
+    one, three = (work(RUNS.replace("ROWS", each), arguments) for each in ("%c1", "%c3"))
+    assert three - one == 2 * (2 * 3 + ROW)
+    assert one == 2 * 3 + ROW + 4
+    inside = work(loop(RUNS.replace("ROWS", "%i"), low="%c1", high="%c3"), arguments)
+    assert inside == 3 * (2 * 3 + ROW) + 2 * 4
+    with pytest.raises(UnknownWork, match="a number of rows that follows from constants"):
+        work(RUNS.replace("ROWS", "%n"), f"{arguments}, %n: index")

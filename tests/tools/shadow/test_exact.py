@@ -14,7 +14,7 @@ import pytest
 from helpers.pipeline import context, parse
 from helpers.shadow.moved import entry, moved, offsets, results, same
 from helpers.shadow.networks import lowered
-from helpers.shadow.programs import ROWS, pointwise
+from helpers.shadow.programs import ROWS, RUNS, pointwise
 from npu_dialect.attributes import ARENA
 from npu_dialect.interpreters import Signature, find_function
 from npu_tools.shadow import check
@@ -50,6 +50,20 @@ def test_every_offset_of_an_output(order: str, filters: int, overlaid: list[int]
         assert is_right == same(results(other, [image]), expected), offset
         accepted += [offset] * is_right
     assert accepted == [*overlaid, *range(15, 20)]
+
+
+def test_every_offset_of_runs() -> None:
+    """A row of the output may overwrite rows of the image that no later one reads."""
+    module = parse(context(), RUNS)
+    image = np.random.default_rng(0).integers(-128, 128, (64,)).astype(np.int8)
+    expected = results(module, [image])
+    accepted: list[int] = []
+    for offset in range(0, 68, 4):
+        other = moved(module, 1, offset)
+        is_right = not check(other)
+        assert is_right == same(results(other, [image]), expected), offset
+        accepted += [offset] * is_right
+    assert accepted == [0, 4, 8, 12, 64]
 
 
 @pytest.mark.parametrize("seed", [2, 6, 16])
