@@ -71,8 +71,8 @@ class MulRunsOp(IRDLOperation):
 
     A window has a run of bytes for each of some rows of a map, which are `pitch` bytes apart. The
     table has words, the lowest byte first, and `step` words for each row: 16 bytes of each filter,
-    for each 16 bytes of a run. If 16 does not divide a run, the weights behind its end must be
-    zero; what is behind the run in the map is not read.
+    for each 16 bytes of a run. What is behind a run in the map is not read, and weights there count
+    as nothing; with two results they must be zero.
 
     Of a window that padding cuts, the first `lead` bytes of each run are not read either, and count
     as nothing; the index is then that of the first byte that is. Such a run has whole vectors, and

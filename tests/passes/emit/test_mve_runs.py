@@ -40,7 +40,7 @@ class Case:
     def inputs(self) -> dict[str, NDArray[np.generic]]:
         """A map, words of which some are large, first values, and the number of rows.
 
-        The weights behind the end of a run are zero.
+        With two windows, the weights behind the end of a run are zero.
         """
         random, own = np.random.default_rng(self.run.bytes), self.run
         size = AT + (self.rows - 1) * own.pitch + own.read + (self.pixels - 1) * own.apart
@@ -48,7 +48,7 @@ class Case:
         limits = np.iinfo(kind)
         map = random.integers(limits.min, limits.max + 1, size).astype(kind)
         words = random.integers(-(2**31), 2**31, FIRST + self.rows * own.step).astype(np.int32)
-        for row in range(self.rows):
+        for row in range(self.rows if self.pixels > 1 else 0):
             weights = words[FIRST + row * own.step :][: own.words].view(np.int8)
             weights.reshape(own.vectors, own.filters, 16)[-1, :, own.rest or 16 :] = 0
         starts = random.integers(-(2**31), 2**31, START + own.filters).astype(np.int32)
@@ -155,6 +155,8 @@ SOME = [
     Case(mve.Run(84, 0, 84, 96, 4), 1, 1),
     Case(mve.Run(84, 0, 84, 48, 2), 1, 1, started=False),
     Case(mve.Run(1, 5, 8, 4, 1), 2),
+    Case(mve.Run(40, 0, 44, 64, 4), 3, 1, flips=True),  # what padding cuts at the right
+    Case(mve.Run(200, 200, 500, 208, 4), 1, flips=True),
     Case(mve.Run(48, 0, 84, 48, 4, lead=8), 3, 1),  # what padding cuts at the left
     Case(mve.Run(16, 0, 24, 20, 3, lead=15), 2, 1, started=False, flips=True),
     Case(mve.Run(64, 0, 61, 64, 4, lead=3), 1, 1, flips=True),

@@ -22,7 +22,7 @@ first one's later. Other windows have a pointer each, or a distance that fits in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, product
 
@@ -192,38 +192,28 @@ class Runs:
     def load(self, register: int, number: int) -> Iterator[str]:
         """Load a vector that both windows use; the last one of a row may be a part of one."""
         last = number == self.moves
-        partial = last and self.part == "rest"
-        if partial:
-            yield "vpst"
-        kind = "vldrbt" if partial else "vldrb"
-        yield f"{kind}.u8 %q[x{register}], [%[x]]{'' if last else ', #16'}"
-        yield from self.flipped(f"x{register}")
+        address = f"[%[x]]{'' if last else ', #16'}"
+        part = last and self.part == "rest"
+        yield from self.loading({f"x{register}": address}, part=part)
 
     def loads(self, vector: int) -> Iterator[str]:
         """Load a vector of each window."""
-        last = vector == self.vectors - 1
+        first, last = vector == 0, vector == self.vectors - 1
         moved = "" if last else ", #16"
-        if self.part == "lead" and vector == 0:
-            yield "vpstt" if self.flips else "vpst"
-            yield f"vldrbt.u8 %q[x0], [%[x]]{moved}"
-            yield from self.flipped("x0", "t")
-            return
-        partial = last and self.part == "rest"
-        kind = "vldrbt.u8" if partial else "vldrb.u8"
-        if partial:
-            yield "vpstt" if self.pixels > 1 else "vpst"
-        if self.windows == "near":
-            yield f"{kind} %q[x1], [%[x], %[apart]]"
-        yield f"{kind} %q[x0], [%[x]]{moved}"
-        if self.far:
-            yield f"{kind} %q[x1], [%[{self.second}]]{moved}"
-        for name in self.loaded:
-            yield from self.flipped(name)
+        near = {"x1": "[%[x], %[apart]]"} if self.windows == "near" else {}
+        far = {"x1": f"[%[{self.second}]]{moved}"} if self.far else {}
+        part = (last and self.part == "rest") or (first and self.part == "lead")
+        yield from self.loading({**near, "x0": f"[%[x]]{moved}", **far}, part=part)
 
-    def flipped(self, name: str, end: str = "") -> Iterator[str]:
-        """What flips the topmost bits of a vector; `end`: `t` in lanes that are loaded only."""
+    def loading(self, addresses: Mapping[str, str], *, part: bool) -> Iterator[str]:
+        """Load registers; `part`: some lanes, as the others count as nothing, flipped or not."""
+        then = "t" if part else ""
+        if part:
+            yield f"vps{'t' * (len(addresses) * (1 + self.flips))}"
+        for name, address in addresses.items():
+            yield f"vldrb{then}.u8 %q[{name}], {address}"
         if self.flips:
-            yield f"veor{end} %q[{name}], %q[{name}], %q[signs]"
+            yield from (f"veor{then} %q[{name}], %q[{name}], %q[signs]" for name in addresses)
 
     def next_row(self) -> Iterator[str]:
         """What moves the pointers to the next row of the map, and counts."""
@@ -323,17 +313,17 @@ class Runs:
         return ["for (int row = 0; row < rows; ++row) {", *(f"    {each}" for each in body), "}"]
 
     @property
-    def loading(self) -> str:
+    def loaded_vector(self) -> str:
         """An intrinsic that loads the vector `v` of a window."""
-        at = f"(const int8_t *)({self.place}) + 16 * v"
-        if self.part == "lead":
-            lanes, signs = "vpnot(vctp8q(v > 0 ? 0 : (uint32_t)lead))", "vdupq_n_s8(-128)"
-            load = f"vldrbq_z_s8({at}, {lanes})"
-            return f"veorq_m_s8({load}, {load}, {signs}, {lanes})" if self.flips else load
-        load = f"vldrbq_s8({at})"
-        if self.part == "rest":
-            load = f"vldrbq_z_s8({at}, vctp8q(v < {self.vectors - 1} ? 16 : (uint32_t)rest))"
-        return f"veorq_s8({load}, vdupq_n_s8(-128))" if self.flips else load
+        at, signs = f"(const int8_t *)({self.place}) + 16 * v", "vdupq_n_s8(-128)"
+        lanes = {
+            "lead": "vpnot(vctp8q(v > 0 ? 0 : (uint32_t)lead))",
+            "rest": f"vctp8q(v < {self.vectors - 1} ? 16 : (uint32_t)rest)",
+        }
+        if not self.part:
+            return f"veorq_s8(vldrbq_s8({at}), {signs})" if self.flips else f"vldrbq_s8({at})"
+        load = f"vldrbq_z_s8({at}, {lanes[self.part]})"
+        return f"veorq_m_s8({load}, {load}, {signs}, {lanes[self.part]})" if self.flips else load
 
     def intrinsics(self) -> Iterator[str]:
         """The body for other compilers that know the vector unit."""
@@ -346,7 +336,7 @@ class Runs:
         yield f"    for (int f = 0; f < {filters}; ++f) {{ s[p][f] = {start}; }}"
         body = [
             f"for (int v = 0; v < {self.vectors}; ++v) {{",
-            f"    const npu_i8x16 b = {self.loading};",
+            f"    const npu_i8x16 b = {self.loaded_vector};",
             f"    for (int f = 0; f < {filters}; ++f) {{",
             f"        s[p][f] = vmladavaq_s8(s[p][f], b, {w});",
             "    }",
