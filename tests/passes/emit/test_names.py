@@ -34,6 +34,7 @@ HOSTILE = (
     "__LINE__",
     "arena",
     "bytes",
+    "npu_mve_add_i32x4",
     "x" * 5000,
     "a*",
     "/",
@@ -119,6 +120,12 @@ def test_texts_stay_in_their_place(text: str) -> None:
     assert is_identifier(identifier(text)) or identifier(text) in RESERVED
 
 
+def test_names_of_functions_for_vectors_are_free() -> None:
+    """There are too many forms of these functions to list them."""
+    assert identifier("npu_mve_mul_runs_3x4_one") == "nnpu_mve_mul_runs_3x4_one"
+    assert [is_identifier(each) for each in ("npu_mve_x", "npu_mve", "npu_mvex")] == [0, 0, 1]
+
+
 def test_scopes() -> None:
     outer = Scope(taken=("for",))
     inner = Scope(outer)
@@ -135,7 +142,7 @@ def test_numbers_of_names() -> None:
     assert [Scope(outer).fresh("x"), outer.fresh("x")] == ["x_6", "x_6"]
 
 
-@pytest.mark.parametrize("prefix", ["a-b", "1a", "for", "_x", "a b", "é"])
+@pytest.mark.parametrize("prefix", ["a-b", "1a", "for", "_x", "a b", "é", "npu_mve"])
 def test_a_bad_prefix_is_refused(prefix: str) -> None:
     with pytest.raises(PassFailedException, match="is no C identifier"):
         emit_text(module_of(("a",)), prefix)

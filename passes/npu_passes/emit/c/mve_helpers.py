@@ -607,31 +607,7 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     return call(use(unit, name, BY_TYPE[type(op)](type_)), *operands)
 
 
-MVE_NAMES = frozenset(
-    (
-        MVE_ARM,
-        *(f"npu_mve_{name}" for name in SHIFTS.values()),
-        *(
-            f"npu_mve_{op.name.removeprefix('mve.')}_{side}"
-            for op in SIDES
-            for side in ("top", "bottom")
-        ),
-        *(each.name for each in VECTOR_TYPES.values()),
-        *(
-            f"npu_mve_{op.name.removeprefix('mve.')}_{name_of(v)}"
-            for op in BY_TYPE
-            for v in mve.VECTORS
-        ),
-        *(
-            f"npu_mve_{way}_{name_of(vector)}_{kind}{apart}{end}"
-            for way in ("load", "store")
-            for vector in mve.VECTORS
-            for kind in ("int8", "uint8", "int16", "int32", "float")
-            for end in ("", *(f"_first{count}" for count in range(1, 17)))
-            for apart in ("", "_apart", "_apart_addressed", "_saturated")
-        ),
-    )
-)
+MVE_NAMES = frozenset((MVE_ARM, *(each.name for each in VECTOR_TYPES.values())))
 """Names that no local variable may have."""
 
 MVE_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(

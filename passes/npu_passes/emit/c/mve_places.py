@@ -126,13 +126,3 @@ def text_of(op: mve.EightPlacesOp) -> str:
         return "Eight bytes"
     lanes = [str(lane) for lane in range(8) if op.mask >> lane & 1]
     return f"Bytes of lane{'s' if len(lanes) > 1 else ''} {', '.join(lanes)}"
-
-
-PLACES_NAMES = frozenset(("npu_mve_gather_bytes", "npu_mve_gather_bytes_uint8")) | frozenset(
-    f"npu_mve_{way}{kind}{lanes}{end}"
-    for kind in ("", "_uint8")
-    for way, ends in (("gather", ("",)), ("scatter", ("", "_saturated")))
-    for lanes in ("", *(f"_lanes{mask}" for mask in range(1, mve.ALL_LANES)))
-    for end in ends
-)
-"""Names that no local variable may have."""

@@ -213,15 +213,3 @@ class Rows:
             ARM,
             inline=INLINE,
         )
-
-
-ROWS_NAMES = frozenset(
-    f"npu_mve_{Rows(vectors, rows, pixels, biased).name}"
-    for vectors, rows, pixels, biased in product(
-        range(1, mve.MOST_VECTORS + 1),
-        range(1, mve.MOST_ROWS + 1),
-        range(1, mve.MOST_PIXELS + 1),
-        (False, True),
-    )
-)
-"""Names that no local variable may have."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain
 
 from npu_dialect import mve
 from npu_dialect.npu.quantization import ui8
@@ -399,18 +399,3 @@ def windows_of(op: mve.MulRunsOp) -> str:
     if rest == 0 and 0 < vectors < own.vectors and vectors <= MOST_SHARED:
         return f"shared{vectors}"
     return "near" if own.apart <= NEAR else "far"
-
-
-WINDOWS = ("one", "near", "far", *(f"shared{number}" for number in range(1, MOST_SHARED + 1)))
-
-RUNS_NAMES = frozenset(
-    f"npu_mve_{Runs(vectors, filters, windows, part, *flags).name}"
-    for vectors, filters, windows, part, flags in product(
-        range(1, mve.MOST_RUN_VECTORS + 1),
-        range(1, mve.MOST_ROWS + 1),
-        WINDOWS,
-        ("", "rest", "lead"),
-        product((False, True), repeat=3),
-    )
-)
-"""Names that no local variable may have."""

@@ -39,6 +39,8 @@ LIBRARY_NAMES = frozenset(
 
 RESERVED = C_KEYWORDS | CPP_KEYWORDS | LIBRARY_NAMES
 
+OWN = "npu_mve_"
+"""What the names of functions for vectors begin with: there is one for each form of an op."""
 LONGEST_NAME = 63
 """Characters that C99 compilers must tell apart in an internal identifier."""
 LONGEST_TEXT = 200
@@ -48,17 +50,19 @@ LONGEST_TEXT = 200
 def identifier(text: str, otherwise: str = "value") -> str:
     """A C identifier that looks like `text`; `otherwise` if no character of it can be used.
 
-    It has no leading and no double underscores, because such names are reserved for compilers.
+    It has no leading and no double underscores, because such names are reserved for compilers. Nor
+    does it look like one of the emitter's own functions.
     """
     name = re.sub(r"[^A-Za-z0-9]+", "_", text)[:LONGEST_NAME].strip("_")
     if not name:
         return otherwise
-    return f"n{name}" if name[0].isdigit() else name
+    return f"n{name}" if name[0].isdigit() or name.startswith(OWN) else name
 
 
 def is_identifier(text: str) -> bool:
     """Whether the user's prefix can begin the names of functions and macros."""
-    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) is not None and text not in RESERVED
+    free = text not in RESERVED and not f"{text}_".startswith(OWN)
+    return free and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) is not None
 
 
 class Scope:

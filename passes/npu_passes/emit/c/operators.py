@@ -22,9 +22,6 @@ from npu_passes.emit.c.integers import Build
 from npu_passes.emit.c.loaded_floats import LOAD_NAMES
 from npu_passes.emit.c.macros import KEEP_NAMES
 from npu_passes.emit.c.mve_helpers import MVE_NAMES, MVE_OPERATORS
-from npu_passes.emit.c.mve_places import PLACES_NAMES
-from npu_passes.emit.c.mve_rows import ROWS_NAMES
-from npu_passes.emit.c.mve_runs import RUNS_NAMES
 from npu_passes.emit.c.rescaled import RESCALE_NAMES, rescaled
 from npu_passes.emit.c.types import float_literal, integer_literal
 from npu_passes.emit.c.unit import Unit
@@ -174,9 +171,6 @@ LIBRARY_FUNCTIONS = (
     | COPY_NAMES
     | LOAD_NAMES
     | MVE_NAMES
-    | ROWS_NAMES
-    | RUNS_NAMES
-    | PLACES_NAMES
     | frozenset(
         name + suffix for name in (*MATH_FUNCTIONS.values(), "fmod") for suffix in ("", "f")
     )

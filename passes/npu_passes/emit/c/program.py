@@ -25,7 +25,7 @@ from npu_passes.emit.c.arena import Arena, arenas, dram_size
 from npu_passes.emit.c.buffers import argument_offset
 from npu_passes.emit.c.calls import CallGraph, layers_of
 from npu_passes.emit.c.kept import INIT, Kept, kept_of
-from npu_passes.emit.c.names import RESERVED, Scope, identifier, is_identifier
+from npu_passes.emit.c.names import OWN, RESERVED, Scope, identifier, is_identifier
 from npu_passes.emit.c.operators import LIBRARY_FUNCTIONS
 from npu_passes.emit.c.rescaled import name_of as rescale_name
 from npu_passes.emit.c.sections import section_of, sections_in
@@ -304,7 +304,7 @@ def chosen_prefix(public: FuncOp, prefix: str | None) -> str:
     if not is_identifier(prefix):
         raise PassFailedException(
             f"c: prefix {prefix!r} is no C identifier, expected a letter, then letters, digits "
-            "and _, and no keyword"
+            f"and _, no keyword, and no {OWN} in front"
         )
     return prefix
 
