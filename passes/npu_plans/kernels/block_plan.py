@@ -34,8 +34,6 @@ MOST_BORDERS = 4
 """The most columns of a row with code of their own."""
 ROW, STORED = 3, 24
 """Instructions of a block for each row of a window, and for its ends, with what stores it."""
-IN_REGISTERS, ALONE = 240, 64
-"""The most channels of one tap of which other kernels keep two pixels, or one, beside filters."""
 
 
 @dataclass(frozen=True)
@@ -102,24 +100,12 @@ class BlockPlan:
         return [each for each in range(self.columns.outputs) if not low <= each < high]
 
     @property
-    def is_single(self) -> bool:
-        """Whether one pixel is all that there is, as in a fully connected layer."""
-        return self.rows.outputs == self.columns.outputs == 1 and self.columns.size == 1
-
-    @property
     def fits(self) -> bool:
-        """Whether the kernel takes the windows.
-
-        Each must lie on the map in part. Layers of one tap have pixels in registers, unless they
-        have one pixel or too many channels.
-        """
+        """Whether the kernel takes the windows, each of which must lie on the map in part."""
         close = self.columns.kernel == 1 or self.columns.dilation * self.pixel == self.channels
         if not close or self.vectors > LONGEST:
             return False
         if self.rows.kernel > 1 and self.down >= FARTHEST:
-            return False
-        most = ALONE if self.is_single else IN_REGISTERS
-        if self.rows.kernel == self.columns.kernel == 1 and self.run <= most:
             return False
         axes = self.rows, self.columns
         taps = (axis.taps(each) for axis in axes for each in range(axis.outputs))

@@ -42,6 +42,8 @@ from npu_plans.kernels.long_runs import LongRuns
 from npu_plans.kernels.packing import PAIR, QUAD
 from npu_plans.kernels.pixel_plan import PixelPlan, PixelTable
 
+IN_REGISTERS, PACKED = 64, 240
+"""The most channels of a single pixel that stays in registers, and of two that are packed."""
 LEAST = 8
 """The shortest run, in bytes, for which the kernel is used. Shorter ones leave most lanes idle."""
 
@@ -63,6 +65,8 @@ class VectorDenseKernel:
         self.b: LoopBuilder = layer.b
         self.rows, self.columns = grid.rows, grid.columns
         self.filters = len(layer.weights) // groups.count
+        self.is_flat = is_flat(layer, grid, pool)
+        self.pixels = pixels_of(grid, flat=self.is_flat)
         self.row_bytes = self.columns.kernel * grid.channels
         self.long = LongRuns(
             self.row_bytes,
@@ -76,7 +80,7 @@ class VectorDenseKernel:
         pays = self.is_close and fast and self.long.pays(self.rows.kernel, windows)
         self.outputs = outputs_of(layer)
         short = not layer.unit.is_long
-        self.plan = self.pixel_plan(alone=short)
+        self.plan = pixel_plan(layer, grid, pool, groups)
         if self.plan is not None and self.plan.padding > 0:
             pays = pays or (fast and self.plan.pays(windows))
             self.plan = self.plan if pays else None
@@ -127,17 +131,6 @@ class VectorDenseKernel:
         one = self.rows.kernel == 1 and self.is_close and not self.grid.cuts_rows
         return one and self.row_bytes // BYTES <= STRAIGHT
 
-    @property
-    def is_flat(self) -> bool:
-        """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
-        even = self.grid.is_even and self.layer.has_even_pixels
-        return self.pool is None and self.grid.is_pointwise and even
-
-    @property
-    def pixels(self) -> Axis:
-        """The windows of a row; if the loops run over all pixels as one row, of all of them."""
-        return Axis(self.rows.size * self.columns.size, 1) if self.is_flat else self.columns
-
     def build(self) -> None:
         """Build a loop over the groups, inside it over the outputs, then over blocks of filters."""
 
@@ -175,39 +168,9 @@ class VectorDenseKernel:
         else:
             visit(self.b, rows, columns, 1, self.window, self.clipped_window)
 
-    def pixel_plan(self, *, alone: bool) -> PixelPlan | None:
-        """How pixels stay in registers; None if they do not.
-
-        `alone`: all pixels must, as others have code of their own.
-        """
-        if self.groups.count > 1 or not (self.is_flat or self.takes_pixels):
-            return None
-        size = self.grid.channels, self.grid.pitch
-        for packs in (True, False):
-            plan, count = PixelPlan(*size, packs), self.pixels.outputs
-            if not PixelBlocks.fits(plan, self.outputs):
-                continue
-            whole = count % plan.pixels == 0
-            if not self.is_flat:
-                return plan if whole and plan.padding == 0 and self.is_in_blocks(plan) else None
-            if alone and not whole:
-                continue
-            if self.is_in_blocks(plan) or not packs:
-                return plan
-        return None
-
     def is_in_blocks(self, plan: PixelPlan) -> bool:
         """Whether all pixels are in blocks, and one table has all constants."""
-        times = self.layer.op.repetitions * (1 if self.is_flat else self.rows.outputs)
-        return plan.takes_all(self.pixels.outputs, times * self.filters)
-
-    @property
-    def takes_pixels(self) -> bool:
-        """Whether each output reads one pixel, which is on the map."""
-        axes = self.rows, self.columns
-        return self.pool is None and all(
-            axis.kernel == 1 and axis.interior() == (0, axis.outputs) for axis in axes
-        )
+        return is_in_blocks(plan, self.layer, self.grid, flat=self.is_flat)
 
     def pixel_blocks(self, plan: PixelPlan) -> PixelBlocks:
         """The blocks of pixels that stay in registers."""
@@ -380,6 +343,51 @@ class VectorDenseKernel:
         self.layer.each_block(block, self.first_filter, self.filters)
 
 
+def is_flat(layer: Layer, grid: Grid, pool: PoolAttr | None) -> bool:
+    """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
+    return pool is None and grid.is_pointwise and grid.is_even and layer.has_even_pixels
+
+
+def pixels_of(grid: Grid, *, flat: bool) -> Axis:
+    """The windows of a row; if the loops run over all pixels as one row, of all of them."""
+    return grid.flat.columns if flat else grid.columns
+
+
+def is_in_blocks(plan: PixelPlan, layer: Layer, grid: Grid, *, flat: bool) -> bool:
+    """Whether all pixels are in blocks, and one table has all constants."""
+    times = layer.op.repetitions * (1 if flat else grid.rows.outputs)
+    return plan.takes_all(pixels_of(grid, flat=flat).outputs, times * len(layer.weights))
+
+
+def pixel_plan(layer: Layer, grid: Grid, pool: PoolAttr | None, groups: Groups) -> PixelPlan | None:
+    """How pixels stay in registers; None if they do not.
+
+    If flash is short, all pixels must, as others have code of their own.
+    """
+    flat, outputs = is_flat(layer, grid, pool), outputs_of(layer)
+    if groups.count > 1 or not (flat or (pool is None and takes_pixels(grid))):
+        return None
+    for packs in (True, False):
+        plan = PixelPlan(grid.channels, grid.pitch, packs)
+        if not PixelBlocks.fits(plan, outputs):
+            continue
+        whole = pixels_of(grid, flat=flat).outputs % plan.pixels == 0
+        in_blocks = is_in_blocks(plan, layer, grid, flat=flat)
+        if not flat:
+            return plan if whole and plan.padding == 0 and in_blocks else None
+        if not layer.unit.is_long and not whole:
+            continue
+        if in_blocks or not packs:
+            return plan
+    return None
+
+
+def takes_pixels(grid: Grid) -> bool:
+    """Whether each output reads one pixel, which is on the map."""
+    axes = grid.rows, grid.columns
+    return all(axis.kernel == 1 and axis.interior() == (0, axis.outputs) for axis in axes)
+
+
 def vector_dense(
     layer: Layer,
     map: SSAValue,
@@ -391,6 +399,13 @@ def vector_dense(
     outputs = outputs_of(layer)
     if not layer.unit.is_long or not isinstance(outputs, VectorOutputs):
         return VectorDenseKernel(layer, map, grid, pool, groups)
-    if BlockKernel.fits(grid, pool):
-        return BlockKernel(layer, map, grid, outputs, pool, groups)
-    return VectorDenseKernel(layer, map, grid, pool, groups)
+    if beats_blocks(layer, grid, pool, groups) or not BlockKernel.fits(grid, pool):
+        return VectorDenseKernel(layer, map, grid, pool, groups)
+    return BlockKernel(layer, map, grid, outputs, pool, groups)
+
+
+def beats_blocks(layer: Layer, grid: Grid, pool: PoolAttr | None, groups: Groups) -> bool:
+    """Whether pixels stay in registers, or are packed, where that takes less than runs."""
+    single = grid.rows.outputs == grid.columns.outputs == 1
+    most = IN_REGISTERS if single else PACKED
+    return grid.channels <= most and pixel_plan(layer, grid, pool, groups) is not None
