@@ -194,7 +194,7 @@ def of_runs(op: MulRunsOp, rows: int | None) -> float:
         raise UnknownWork("expected a number of rows that follows from constants")
     own, pixels = op.numbers, len(op.sums)
     vector = own.filters * (1 + pixels) + pixels
-    return rows * (own.vectors * vector + ROW) + 4 * pixels
+    return rows * (own.row_vectors * vector + ROW) + 4 * pixels
 
 
 def weight(op: Operation) -> float:

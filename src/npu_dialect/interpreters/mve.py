@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -352,11 +353,12 @@ def mul_runs(op: mve.MulRunsOp) -> Meaning:
             check_range(map, place, op.bytes)
             check_range(table, words, own.words)
             weights = table[words : words + own.words].astype("<i4").view(np.int8)
-            weights = weights.reshape(own.vectors, own.filters, -1).astype(np.int64)
-            weights = weights.transpose(1, 0, 2).reshape(own.filters, -1)[:, own.lead : own.bytes]
-            for pixel in range(pixels):
-                begin = place + pixel * own.apart
-                totals[pixel] += weights @ (map[begin : begin + own.read].astype(np.int64) - flips)
+            weights = weights.reshape(own.taps, own.vectors, own.filters, -1).astype(np.int64)
+            weights = weights.transpose(2, 0, 1, 3).reshape(own.filters, own.taps, -1)
+            for pixel, tap in product(range(pixels), range(own.taps)):
+                begin = place + pixel * own.apart + tap * own.across
+                some = map[begin : begin + own.bytes - own.lead].astype(np.int64) - flips
+                totals[pixel] += weights[:, tap, own.lead : own.bytes] @ some
         found = tuple(each.astype(np.int32)[lanes] for each in totals)
         return found if pixels > 1 else found[0]
 

@@ -43,16 +43,23 @@ class Run:
     step: int
     filters: int
     lead: int = 0
+    taps: int = 1
+    across: int = 0
 
     @property
     def read(self) -> int:
-        """The bytes of the map that a run reads."""
-        return self.bytes - self.lead
+        """The bytes of the map from the first to the last one that a row reads."""
+        return (self.taps - 1) * self.across + self.bytes - self.lead
 
     @property
     def vectors(self) -> int:
         """The vectors of a run; the last one may be a part of one."""
         return -(-self.bytes // VECTOR_BYTES)
+
+    @property
+    def row_vectors(self) -> int:
+        """The vectors of all runs of a row."""
+        return self.taps * self.vectors
 
     @property
     def rest(self) -> int:
@@ -61,8 +68,8 @@ class Run:
 
     @property
     def words(self) -> int:
-        """The words of the table for one run."""
-        return self.vectors * self.filters * ROW_WORDS
+        """The words of the table for one row."""
+        return self.row_vectors * self.filters * ROW_WORDS
 
 
 @irdl_op_definition
@@ -74,9 +81,12 @@ class MulRunsOp(IRDLOperation):
     for each 16 bytes of a run. What is behind a run in the map is not read, and weights there count
     as nothing; with two results they must be zero.
 
+    A row may have several runs, one for each of its `taps`, which are `across` bytes apart. Their
+    weights follow each other in the table.
+
     Of a window that padding cuts, the first `lead` bytes of each run are not read either, and count
     as nothing; the index is then that of the first byte that is. Such a run has whole vectors, and
-    there is one result.
+    there is one of a row, and one result.
 
     Bytes of ui8 are multiplied as if their topmost bit were flipped, so each is 128 less. A sum
     begins with a word for its filter, or with zero. Lanes without a filter repeat the last one.
@@ -105,6 +115,8 @@ class MulRunsOp(IRDLOperation):
     step = prop_def(IntegerAttr.constr(i64))
     filters = prop_def(IntegerAttr.constr(i64))
     lead = opt_prop_def(IntegerAttr.constr(i64))
+    taps = opt_prop_def(IntegerAttr.constr(i64))
+    across = opt_prop_def(IntegerAttr.constr(i64))
     sums = var_result_def(I32X4)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -113,7 +125,7 @@ class MulRunsOp(IRDLOperation):
     assembly_format = (
         "$memref `[` $index `]` `by` $table `[` $first `]` (`from` $starts^ `[` $start `]`)? "
         "`rows` $rows `run` $run `apart` $apart `pitch` $pitch `step` $step `filters` $filters "
-        "(`lead` $lead^)? "
+        "(`lead` $lead^)? (`taps` $taps^ `across` $across)? "
         "attr-dict `:` type($memref) `,` type($table) (`,` type($starts)^)? `->` type($sums)"
     )
 
@@ -133,6 +145,7 @@ class MulRunsOp(IRDLOperation):
             "step": run.step,
             "filters": run.filters,
             **({"lead": run.lead} if run.lead else {}),
+            **({"taps": run.taps, "across": run.across} if run.taps > 1 else {}),
         }
         buffer, place = starts or (None, None)
         super().__init__(
@@ -147,7 +160,10 @@ class MulRunsOp(IRDLOperation):
         every = (self.run, self.apart, self.pitch, self.step, self.filters)
         lead = 0 if self.lead is None else self.lead.value.data
         run, apart, pitch, step, filters = (each.value.data for each in every)
-        return Run(run, apart, pitch, step, filters, lead)
+        numbers = run, apart, pitch, step, filters, lead
+        if self.taps is None or self.across is None:
+            return Run(*numbers)
+        return Run(*numbers, self.taps.value.data, self.across.value.data)
 
     @property
     def bytes(self) -> int:
@@ -173,8 +189,13 @@ class MulRunsOp(IRDLOperation):
 
         Raises: VerifyException if one is out of its limits.
         """
-        own, most = self.numbers, MOST_RUN_VECTORS * VECTOR_BYTES
+        if (self.taps is None) != (self.across is None):
+            raise VerifyException("expected both taps and across, or neither")
+        own = self.numbers
+        most = max(1, MOST_RUN_VECTORS // max(1, own.taps)) * VECTOR_BYTES
         limits = {
+            "taps": (own.taps, 1, MOST_RUN_VECTORS),
+            "across": (own.across, 0, FARTHEST_RUN - 1),
             "run": (own.bytes, 1, most),
             "filters": (own.filters, 1, MOST_ROWS),
             "apart": (own.apart, 0, FARTHEST_RUN - 1),
@@ -184,8 +205,9 @@ class MulRunsOp(IRDLOperation):
         for name, (number, least, largest) in limits.items():
             if not least <= number <= largest:
                 raise VerifyException(f"expected {name} {least} to {largest}, got {number}")
-        if own.lead and (len(self.sums) > 1 or own.rest or not 0 < own.lead < VECTOR_BYTES):
-            what = f"one result and whole vectors behind a lead of 1 to {VECTOR_BYTES - 1}"
+        single = len(self.sums) == 1 and own.taps == 1 and not own.rest
+        if own.lead and not (single and 0 < own.lead < VECTOR_BYTES):
+            what = f"one result, one tap and whole vectors behind a lead of 1 to {VECTOR_BYTES - 1}"
             raise VerifyException(f"expected {what}, got {own.lead}")
 
 

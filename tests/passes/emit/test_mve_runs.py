@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,8 @@ class Case:
         words = random.integers(-(2**31), 2**31, FIRST + self.rows * own.step).astype(np.int32)
         for row in range(self.rows if self.pixels > 1 else 0):
             weights = words[FIRST + row * own.step :][: own.words].view(np.int8)
-            weights.reshape(own.vectors, own.filters, 16)[-1, :, own.rest or 16 :] = 0
+            shape = own.taps, own.vectors, own.filters, 16
+            weights.reshape(shape)[:, -1, :, own.rest or 16 :] = 0
         starts = random.integers(-(2**31), 2**31, START + own.filters).astype(np.int32)
         return {"x": map, "words": words, "starts": starts, "n": np.array([self.rows], np.int32)}
 
@@ -64,13 +66,13 @@ class Case:
             sums += starts[START:].astype(np.int64)
         for row in range(self.rows):
             weights = words[FIRST + row * own.step :][: own.words].astype(np.int32).view(np.int8)
-            weights = weights.reshape(own.vectors, own.filters, 16).astype(np.int64)
-            for pixel in range(self.pixels):
-                begin = AT + row * own.pitch + pixel * own.apart
+            weights = weights.reshape(own.taps, own.vectors, own.filters, 16).astype(np.int64)
+            for pixel, tap in product(range(self.pixels), range(own.taps)):
+                begin = AT + row * own.pitch + pixel * own.apart + tap * own.across
                 for vector in range(own.vectors):
                     counted = range(max(16 * vector, own.lead), min(16 * vector + 16, own.bytes))
                     some = bytes_[[begin - own.lead + each for each in counted]]
-                    sums[pixel] += weights[vector][:, [each % 16 for each in counted]] @ some
+                    sums[pixel] += weights[tap, vector][:, [each % 16 for each in counted]] @ some
         lanes = [min(lane, own.filters - 1) for lane in range(4)]
         return sums[:, lanes].astype(np.int32).ravel()
 
@@ -94,13 +96,15 @@ class Case:
         lines.append("%word = memref.load %n[%c0] : " + types["n"])
         lines.append("%loaded = arith.index_cast %word : i32 to index")
         rows = f"%c{self.rows}" if self.known else "%loaded"
+        more = f" lead {own.lead}" if own.lead else ""
+        more += f" taps {own.taps} across {own.across}" if own.taps > 1 else ""
         starts = f" from %starts[%c{START}]" if self.started else ""
         every = [types["x"], types["words"], *([types["starts"]] if self.started else [])]
         names = [f"%r{number}" for number in range(self.pixels)]
         lines.append(
             f"{', '.join(names)} = mve.mul_runs %x[%c{AT}] by %words[%c{FIRST}]{starts} "
             f"rows {rows} run {own.bytes} apart {own.apart} pitch {own.pitch} step {own.step} "
-            f"filters {own.filters}{f' lead {own.lead}' if own.lead else ''} : {', '.join(every)} "
+            f"filters {own.filters}{more} : {', '.join(every)} "
             f"-> {', '.join(['vector<4xi32>'] * self.pixels)}"
         )
         lines += [
@@ -124,6 +128,10 @@ def cases(draw: st.DrawFn) -> Case:
     flags, rows = [draw(st.booleans()) for _ in range(3)], draw(st.integers(1, 5))
     if run.rest == 0 and draw(st.booleans()):
         return Case(replace(run, lead=draw(st.integers(1, 15))), rows, 1, *flags)
+    if run.vectors <= most // 2 and draw(st.booleans()):
+        taps, across = draw(st.integers(2, most // run.vectors)), draw(st.integers(0, 300))
+        run = replace(run, taps=taps, across=across)
+        run = replace(run, pitch=run.read + draw(st.integers(0, 40)), step=run.words)
     return Case(run, rows, draw(st.integers(1, 2)), *flags)
 
 
@@ -155,6 +163,10 @@ SOME = [
     Case(mve.Run(84, 0, 84, 96, 4), 1, 1),
     Case(mve.Run(84, 0, 84, 48, 2), 1, 1, started=False),
     Case(mve.Run(1, 5, 8, 4, 1), 2),
+    Case(mve.Run(16, 32, 300, 80, 4, taps=5, across=64), 5),  # groups, taps apart
+    Case(mve.Run(40, 200, 700, 96, 4, taps=2, across=300), 3, known=False),
+    Case(mve.Run(8, 24, 90, 36, 3, taps=3, across=24), 2, 2, started=False, flips=True),
+    Case(mve.Run(24, 0, 344, 96, 4, taps=3, across=160), 1, 1, flips=True),
     Case(mve.Run(40, 0, 44, 64, 4), 3, 1, flips=True),  # what padding cuts at the right
     Case(mve.Run(200, 200, 500, 208, 4), 1, flips=True),
     Case(mve.Run(48, 0, 84, 48, 4, lead=8), 3, 1),  # what padding cuts at the left
@@ -169,7 +181,7 @@ SOME = [
 def name_of(case: Case) -> str:
     """The name of a case."""
     own = case.run
-    return f"{own.bytes}-{own.apart}-{own.filters}-{case.pixels}-{own.lead}"
+    return f"{own.bytes}-{own.apart}-{own.filters}-{case.pixels}-{own.lead}-{own.taps}"
 
 
 @pytest.mark.parametrize("case", SOME, ids=name_of)

@@ -111,7 +111,8 @@ def print_mul_runs(body: Body, op: mve.MulRunsOp) -> None:
     if op.starts is not None and op.start is not None:
         places["starts"] = op.starts, op.start
     values = {name: place_of(body, *place).text for name, place in places.items()}
-    values |= {name: str(getattr(own, name)) for name in ("apart", "rest", "lead", "pitch", "step")}
+    numbers = "apart", "rest", "lead", "across", "pitch", "step"
+    values |= {name: str(getattr(own, name)) for name in numbers}
     values["rows"] = rows
     print_sums(body, op, runs, [values[name] for name in runs.names])
 

@@ -48,7 +48,8 @@ class Runs:
     `windows`: `one`, `near` or `far` apart, or `shared1` if they lie one vector apart, and so on.
     `part`: the last vector of a run is the `rest` of one, or the first one has a `lead` that does
     not count. `started`: sums begin with first values. `once`: there is one row. `flips`: the bytes
-    of the map have no sign.
+    of the map have no sign. `taps`: the runs of a row. `long`: a load does not reach from one to
+    the next one.
     """
 
     vectors: int
@@ -58,6 +59,8 @@ class Runs:
     started: bool = False
     once: bool = False
     flips: bool = False
+    taps: int = 1
+    long: bool = False
 
     @staticmethod
     def of(op: mve.MulRunsOp, *, once: bool) -> Runs:
@@ -71,6 +74,8 @@ class Runs:
             op.starts is not None,
             once,
             memref_of(op.memref).element_type == ui8,
+            own.taps,
+            own.taps > 1 and not -NEAR <= own.across - step_of(own.vectors) <= NEAR,
         )
 
     @staticmethod
@@ -84,7 +89,8 @@ class Runs:
     def name(self) -> str:
         """The name of the function, without what all have in front."""
         ends = [self.part] if self.part else []
-        ends += [name for name in ("started", "once", "flips") if getattr(self, name)]
+        ends += [name for name in ("started", "once", "flips", "long") if getattr(self, name)]
+        ends += [f"taps{self.taps}"] if self.taps > 1 else []
         return "_".join((f"mul_runs_{self.vectors}x{self.filters}", self.windows, *ends))
 
     @property
@@ -127,8 +133,13 @@ class Runs:
 
     @property
     def moves(self) -> int:
-        """How often the pointer of a row moves by a vector."""
+        """How often the pointer of a run moves by a vector."""
         return self.vectors + self.shared - 1
+
+    @property
+    def all(self) -> int:
+        """The vectors of a row."""
+        return self.taps * self.vectors
 
     def instructions(self) -> Iterator[str]:
         """All instructions."""
@@ -143,7 +154,7 @@ class Runs:
             yield "1:"
         for number in range(self.shared):
             yield from self.load(number, number)
-        for vector in range(self.vectors):
+        for vector in range(self.all):
             yield from self.of_vector(vector)
         if not self.once:
             yield "bne 1b"
@@ -172,7 +183,7 @@ class Runs:
 
     def of_vector(self, vector: int) -> Iterator[str]:
         """The loads and products of a vector of each window; those of the last one end a row."""
-        registers, last = self.loaded, vector == self.vectors - 1
+        registers, last = self.loaded, vector == self.all - 1
         if self.shared:
             number = vector + self.shared
             yield from self.load(number % len(registers), number)
@@ -198,12 +209,16 @@ class Runs:
 
     def loads(self, vector: int) -> Iterator[str]:
         """Load a vector of each window."""
-        first, last = vector == 0, vector == self.vectors - 1
+        first, last = vector == 0, (vector + 1) % self.vectors == 0
         moved = "" if last else ", #16"
+        if last and vector < self.all - 1 and not self.long:
+            moved = ", %[along]"
         near = {"x1": "[%[x], %[apart]]"} if self.windows == "near" else {}
         far = {"x1": f"[%[{self.second}]]{moved}"} if self.far else {}
         part = (last and self.part == "rest") or (first and self.part == "lead")
         yield from self.loading({**near, "x0": f"[%[x]]{moved}", **far}, part=part)
+        if last and vector < self.all - 1 and self.long:
+            yield from (f"add %[{each}], %[{each}], %[along]" for each in self.pointers)
 
     def loading(self, addresses: Mapping[str, str], *, part: bool) -> Iterator[str]:
         """Load registers; `part`: some lanes, as the others count as nothing, flipped or not."""
@@ -215,10 +230,14 @@ class Runs:
         if self.flips:
             yield from (f"veor{then} %q[{name}], %q[{name}], %q[signs]" for name in addresses)
 
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """The pointers to windows."""
+        return ("x", self.second) if self.far else ("x",)
+
     def next_row(self) -> Iterator[str]:
         """What moves the pointers to the next row of the map, and counts."""
-        for name in ("x", self.second) if self.far else ("x",):
-            yield f"add %[{name}], %[{name}], %[down]"
+        yield from (f"add %[{each}], %[{each}], %[down]" for each in self.pointers)
         yield "subs %[rows], %[rows], #1"
 
     def assembly(self) -> list[str]:
@@ -235,12 +254,17 @@ class Runs:
         elif self.started:
             inputs.append('[starts] "r"(starts)')
         inputs += [f'[{name}] "i"({name})' for name in self.distances]
+        behind = mve.VECTOR_BYTES * self.moves
+        if self.taps > 1:
+            inputs.append(f'[along] "i"(across - {behind})')
         if not self.once:
-            inputs.append(f'[down] "i"(pitch - {mve.VECTOR_BYTES * self.moves})')
+            row = f" - {self.taps - 1} * across" if self.taps > 1 else ""
+            inputs.append(f'[down] "i"(pitch{row} - {behind})')
             inputs.append(f'[behind] "i"({mve.VECTOR_BYTES} + 4 * (step - {self.words}))')
         outputs += ['"=&Up"(lanes)'] if self.part else []
         clobbers = [f'"{each}"' for each in (*chain(*self.sums), "cc", "memory")]
-        known = [*self.distances, *([] if self.once else ["pitch", "step"])]
+        known = [*self.distances, *(["across"] if self.taps > 1 else [])]
+        known += [] if self.once else ["pitch", "step"]
         constant = " && ".join(f"__builtin_constant_p({name})" for name in known) or "1"
         return [
             "#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)",
@@ -271,7 +295,7 @@ class Runs:
     @property
     def words(self) -> int:
         """The words of the table for a row."""
-        return self.vectors * self.filters * mve.ROW_WORDS
+        return self.all * self.filters * mve.ROW_WORDS
 
     @property
     def byte(self) -> str:
@@ -286,6 +310,7 @@ class Runs:
             f"const {self.byte} *x",
             *apart,
             *([f"int {self.part}"] if self.part else []),
+            *(["int across"] if self.taps > 1 else []),
             "const int32_t *at",
             *([] if self.once else ["int pitch", "int step", "int rows"]),
             *(["const int32_t *starts"] if self.started else []),
@@ -300,6 +325,7 @@ class Runs:
     def place(self) -> str:
         """The first byte of a row of the window `p`."""
         row = "" if self.once else " + row * pitch"
+        row += " + tap * across" if self.taps > 1 else ""
         row += " - lead" if self.part == "lead" else ""
         if self.pixels == 1:
             return f"x{row}"
@@ -307,10 +333,19 @@ class Runs:
         return f"x{row} + p * {apart}"
 
     def loops(self, body: list[str]) -> list[str]:
-        """A body inside a loop over the rows, if there are several."""
-        if self.once:
-            return body
-        return ["for (int row = 0; row < rows; ++row) {", *(f"    {each}" for each in body), "}"]
+        """A body inside loops over the rows and the taps, if there are several."""
+        heads = [] if self.taps == 1 else [f"for (int tap = 0; tap < {self.taps}; ++tap) {{"]
+        heads += [] if self.once else ["for (int row = 0; row < rows; ++row) {"]
+        for head in heads:
+            body = [head, *(f"    {each}" for each in body), "}"]
+        return body
+
+    @property
+    def table(self) -> str:
+        """The first word of a run in the table."""
+        row = "" if self.once else "row * step + "
+        tap = f"{self.words // self.taps} * tap + " if self.taps > 1 else ""
+        return f"{row}{tap}"
 
     @property
     def loaded_vector(self) -> str:
@@ -329,8 +364,7 @@ class Runs:
         """The body for other compilers that know the vector unit."""
         pixels, filters = self.pixels, self.filters
         start = "starts[f]" if self.started else "0"
-        row = "" if self.once else "row * step + "
-        w = f"vreinterpretq_s8_s32(vldrwq_s32(at + {row}4 * ({filters} * v + f)))"
+        w = f"vreinterpretq_s8_s32(vldrwq_s32(at + {self.table}4 * ({filters} * v + f)))"
         yield f"int32_t s[{pixels}][{filters}];"
         yield f"for (int p = 0; p < {pixels}; ++p) {{"
         yield f"    for (int f = 0; f < {filters}; ++f) {{ s[p][f] = {start}; }}"
@@ -351,7 +385,7 @@ class Runs:
 
     def plain(self) -> Iterator[str]:
         """The body in plain C."""
-        filters, row = self.filters, "" if self.once else "row * step + "
+        filters = self.filters
         first, bytes_ = "0", str(mve.VECTOR_BYTES * self.vectors)
         if self.part == "rest":
             bytes_ = f"{mve.VECTOR_BYTES * (self.vectors - 1)} + rest"
@@ -360,7 +394,7 @@ class Runs:
         byte = f"*({self.place} + k)"
         body = [
             f"for (int k = {first}; k < {bytes_}; ++k) {{",
-            f"    const int place = {row}4 * ({filters} * (k / 16) + f) + k % 16 / 4;",
+            f"    const int place = {self.table}4 * ({filters} * (k / 16) + f) + k % 16 / 4;",
             "    const uint32_t word = (uint32_t)at[place];",
             "    const int8_t w = (int8_t)(word >> k % 4 * 8 & 0xFF);",
             f"    const int32_t byte = {byte}{' - 128' * self.flips};",
@@ -396,6 +430,11 @@ def windows_of(op: mve.MulRunsOp) -> str:
     if len(op.sums) == 1:
         return "one"
     vectors, rest = divmod(own.apart, mve.VECTOR_BYTES)
-    if rest == 0 and 0 < vectors < own.vectors and vectors <= MOST_SHARED:
+    if own.taps == 1 and rest == 0 and 0 < vectors < own.vectors and vectors <= MOST_SHARED:
         return f"shared{vectors}"
     return "near" if own.apart <= NEAR else "far"
+
+
+def step_of(vectors: int) -> int:
+    """How far the pointer of a run of some vectors has moved at its last one."""
+    return mve.VECTOR_BYTES * (vectors - 1)
