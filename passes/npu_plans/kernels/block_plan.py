@@ -4,9 +4,10 @@
                                         row 1    3 vectors                     3 x 4 vectors
                                         row 2    3 vectors                     3 x 4 vectors
 
-A kernel row is a run of neighbouring bytes in the map. All rows of a block are one piece of
-assembly, in which each vector of a window is loaded once. A window of one row is cut into *parts*
-of equal length, which take the places of rows. No IR.
+A kernel row is a run of neighbouring bytes in the map, or one for each tap where these lie apart,
+as in groups and with dilation. All rows of a block are one piece of assembly, in which each vector
+of a window is loaded once. A long run of one row is cut into *parts* of equal length, which take
+the places of rows. No IR.
 """
 
 from __future__ import annotations
@@ -30,22 +31,26 @@ SHARED = 4
 """The most vectors between two windows that share loads."""
 MOST_SKIPPED = 7
 """The most vectors of a kernel row that padding cuts: a load of words skips them."""
-MOST_BORDERS = 4
-"""The most columns of a row with code of their own."""
+MOST_BORDERS = 5
+"""The most pieces of code of a row besides that of pairs."""
 ROW, STORED = 3, 24
 """Instructions of a block for each row of a window, and for its ends, with what stores it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a window has of the runs of its row: from which vector on, and how many bytes.
+    """What a window has of the runs of its row: from which vector on, and the bytes of each.
 
-    Its first `lead` bytes lie on padding; then the others are whole vectors.
+    `skipped`: the bytes from the place of its first tap to the first one on the map. `lead`: the
+    bytes of the first vector that lie on padding; then the others are whole vectors. `taps`: the
+    number of runs.
     """
 
     vector: int
     bytes: int
+    skipped: int = 0
     lead: int = 0
+    taps: int = 1
 
 
 @dataclass(frozen=True)
@@ -63,20 +68,32 @@ class BlockPlan:
     line: int
     pool: tuple[Axis, Axis] | None = None
 
+    @cached_property
+    def taps(self) -> int:
+        """The runs of a kernel row: one, or that of each tap."""
+        close = self.columns.kernel == 1 or self.across == self.channels
+        return 1 if close else self.columns.kernel
+
+    @property
+    def across(self) -> int:
+        """Bytes from a tap to the next one."""
+        return self.columns.dilation * self.pixel
+
     @property
     def run(self) -> int:
-        """The bytes of a whole kernel row."""
-        return self.columns.kernel * self.channels
+        """The bytes of a whole run."""
+        return self.columns.kernel * self.channels // self.taps
 
     @property
     def whole(self) -> int:
         """The vectors of a kernel row."""
-        return -(-self.run // BYTES)
+        return self.taps * -(-self.run // BYTES)
 
     @cached_property
     def parts(self) -> int:
-        """In how many parts a kernel row is multiplied, one if there are several rows."""
-        if self.rows.kernel > 1 or self.whole < PARTS.stop or self.run % BYTES:
+        """In how many parts a kernel row is multiplied, one if there are several rows or runs."""
+        several = self.rows.kernel > 1 or self.taps > 1
+        if several or self.whole < PARTS.stop or self.run % BYTES:
             return 1
         fitting = (n for n in range(2, self.whole) if self.whole % n == 0)
         return next((n for n in fitting if self.whole // n in PARTS), 1)
@@ -102,10 +119,8 @@ class BlockPlan:
     @property
     def fits(self) -> bool:
         """Whether the kernel takes the windows, each of which must lie on the map in part."""
-        close = self.columns.kernel == 1 or self.columns.dilation * self.pixel == self.channels
-        if not close or self.vectors > LONGEST:
-            return False
-        if self.rows.kernel > 1 and self.down >= FARTHEST:
+        far = self.rows.kernel > 1 and self.down >= FARTHEST
+        if far or self.vectors > LONGEST or (self.taps > 1 and self.across >= FARTHEST):
             return False
         axes = self.rows, self.columns
         taps = (axis.taps(each) for axis in axes for each in range(axis.outputs))
@@ -116,45 +131,52 @@ class BlockPlan:
 
         If padding cuts no whole vectors at the left, whole vectors are read from there on.
         """
-        if len(self.borders) > MOST_BORDERS:
-            return False
         line = self.columns.size * self.pixel
         for column in self.borders:
             part, high = self.part(column), self.columns.taps(column)[1]
             if part.lead and (high < self.columns.kernel or part.bytes - part.lead > line):
                 return False
-            if self.vectors - -(-part.bytes // BYTES) > MOST_SKIPPED:
+            if self.vectors - part.taps * -(-part.bytes // BYTES) > MOST_SKIPPED:
                 return False
-        return True
+        return len(self.singles) <= MOST_BORDERS
 
     def part(self, column: int) -> Part:
         """What a window of some column has of its runs."""
         low, high = self.columns.taps(column)
-        vector, lead = divmod(low * self.channels, BYTES)
+        if self.taps > 1:
+            vectors = low * self.vectors // self.taps
+            return Part(vectors, self.run, low * self.across, taps=high - low)
+        skipped = low * self.channels
+        vector, lead = divmod(skipped, BYTES)
         if lead:
-            return Part(vector, (self.vectors - vector) * BYTES, lead)
-        return Part(vector, (high - low) * self.channels // self.parts)
+            return Part(vector, (self.vectors - vector) * BYTES, skipped, lead)
+        return Part(vector, (high - low) * self.channels // self.parts, skipped)
 
     # -- what it takes ---------------------------------------------------------------------------
 
-    def block(self, bytes_: int, pixels: int) -> int:
-        """The instructions of some pixels and four filters whose runs have so many bytes."""
-        vectors = -(-bytes_ // BYTES)
+    def block(self, part: Part, pixels: int) -> int:
+        """The instructions of some pixels and four filters that have a part of their runs."""
+        vectors = part.taps * -(-part.bytes // BYTES)
         apart, rest = divmod(self.columns.stride * self.pixel, BYTES)
-        shared = apart if rest == 0 and apart <= min(SHARED, vectors - 1) else vectors
-        loads = vectors + (shared if pixels == PAIR else 0)
+        near = self.taps == 1 and rest == 0 and apart <= min(SHARED, vectors - 1)
+        loads = vectors + ((apart if near else vectors) if pixels == PAIR else 0)
+        more = part.taps * (part.bytes % BYTES > 0 or part.lead > 0)
         products = vectors * FOUR * (1 + pixels)
-        return self.rows.kernel * self.parts * (products + loads + ROW) + STORED
+        return self.rows.kernel * self.parts * (products + loads + more + ROW) + STORED
+
+    @property
+    def whole_part(self) -> Part:
+        """What a window has that padding does not cut."""
+        return Part(0, self.run // self.parts, taps=self.taps)
 
     @property
     def total(self) -> float:
         """The instructions of an output, on average. There is no pool."""
         low, high = self.interior
-        pairs = (high - low) // PAIR
-        sizes = [self.part(each).bytes for each in self.borders]
-        sizes += [self.run // self.parts] * ((high - low) % PAIR)
-        alone = sum(self.block(each, 1) for each in sizes)
-        together = pairs * self.block(self.run // self.parts, PAIR)
+        pairs, single = divmod(high - low, PAIR)
+        alone = sum(self.block(self.part(each), 1) for each in self.borders)
+        alone += single * self.block(self.whole_part, 1)
+        together = pairs * self.block(self.whole_part, PAIR)
         return (together + alone) / (FOUR * self.columns.outputs)
 
     # -- the outputs of a row --------------------------------------------------------------------
@@ -171,14 +193,27 @@ class BlockPlan:
         found = (axis.start(column) + tap * axis.dilation for tap in range(low, high))
         return sorted(found, key=self.size)
 
-    def size(self, column: int) -> tuple[int, int]:
-        """The bytes of a window's runs, and those of them on padding."""
+    def size(self, column: int) -> tuple[int, int, int]:
+        """The runs of a window, the bytes of each, and those of them on padding."""
         part = self.part(column)
-        return part.bytes, part.lead
+        return part.taps, part.bytes, part.lead
+
+    @property
+    def pairs(self) -> range:
+        """The outputs that are computed in loops: two at a time, or a pooled one."""
+        low, high = self.interior
+        step = PAIR if self.pool is None else 1
+        return range(low, low + (high - low) // step * step, step)
+
+    @cached_property
+    def singles(self) -> list[tuple[int, ...]]:
+        """All other outputs of a row: see `twins`."""
+        total = (self.columns if self.pool is None else self.pool[1]).outputs
+        return self.twins([*range(self.pairs.start), *range(self.pairs.stop, total)])
 
     def twins(self, columns: Sequence[int]) -> list[tuple[int, ...]]:
         """Some outputs of a row, two and two whose runs are equally long: they share their code."""
-        alike: dict[tuple[tuple[int, int], ...], list[int]] = {}
+        alike: dict[tuple[tuple[int, int, int], ...], list[int]] = {}
         for column in columns:
             runs = tuple(map(self.size, self.pixels(column)))
             alike.setdefault(runs, []).append(column)

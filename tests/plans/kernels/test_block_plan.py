@@ -33,10 +33,10 @@ AXES = st.builds(
 @pytest.mark.parametrize(
     ("channels", "whole", "left", "right"),
     [
-        (16, Part(0, 48), Part(1, 32), Part(0, 32)),
-        (8, Part(0, 24), Part(0, 32, 8), Part(0, 16)),  # the lead is half of the first vector
-        (24, Part(0, 72), Part(1, 64, 8), Part(0, 48)),
-        (40, Part(0, 120), Part(2, 96, 8), Part(0, 80)),
+        (16, Part(0, 48), Part(1, 32, 16), Part(0, 32)),
+        (8, Part(0, 24), Part(0, 32, 8, 8), Part(0, 16)),  # the lead is half of the first vector
+        (24, Part(0, 72), Part(1, 64, 24, 8), Part(0, 48)),
+        (40, Part(0, 120), Part(2, 96, 40, 8), Part(0, 80)),
     ],
 )
 def test_what_padding_cuts_of_runs(channels: int, whole: Part, left: Part, right: Part) -> None:
@@ -57,10 +57,10 @@ def test_runs_lie_on_the_map_and_have_all_of_its_taps(
     line = columns.size * channels
     for column in range(columns.outputs):
         part, (low, high) = plan.part(column), columns.taps(column)
-        first = columns.start(column) * channels + 16 * part.vector + part.lead
-        end = first + part.bytes - part.lead
-        assert first == (columns.start(column) + low) * channels
-        assert (columns.start(column) + high) * channels <= end <= line
+        first, end = (columns.start(column) + each for each in (low, high))
+        assert columns.start(column) * channels + part.skipped == first * channels
+        read = first * channels + part.bytes - part.lead
+        assert end * channels <= read <= line
         assert 16 * part.vector + part.bytes <= 16 * plan.vectors
         assert part.lead == 0 or part.bytes % 16 == 0
 
@@ -96,29 +96,44 @@ def test_long_runs_of_one_row_have_parts(channels: int, parts: int) -> None:
     assert plan.fits == (plan.vectors <= LONGEST)
 
 
+def test_taps_that_lie_apart_are_runs() -> None:
+    """Sixteen channels of 32 in a pixel, and a dilation of two."""
+    axis = Axis(9, 3, 1, 2, 2, 2)
+    plan = BlockPlan(axis, axis, 16, 32, 288)
+    assert (plan.taps, plan.vectors, plan.across) == (3, 3, 64)
+    assert plan.fits
+    assert [plan.part(each) for each in (0, 2, 8)] == [
+        Part(1, 16, 64, taps=2),
+        Part(0, 16, taps=3),
+        Part(0, 16, taps=2),
+    ]
+    assert plan.singles == [(0, 1), (7, 8), (6,)]
+    assert plan_of(20, axis).vectors == 6
+
+
 def test_what_has_other_kernels() -> None:
     assert plan_of(80, THREE).fits
     assert not plan_of(96, THREE).fits  # too many vectors
-    assert not plan_of(16, Axis(9, 7, 1, 3, 3)).fits  # six borders
+    assert plan_of(16, Axis(12, 7, 1, 3, 3)).fits
+    assert not plan_of(16, Axis(12, 13, 1, 6, 6)).fits  # six pieces of code for borders
     assert not plan_of(8, Axis(2, 5, 1, 2, 2)).fits  # cut at both sides
     assert plan_of(16, Axis(2, 5, 1, 2, 2)).fits  # whole vectors
     assert not plan_of(16, Axis(3, 3, 1, 4, 0)).fits  # a window on padding only
-    assert not plan_of(240, Axis(8, 1)).fits  # pixels that are packed
-    assert plan_of(241, Axis(8, 1)).fits
-    assert plan_of(65, Axis(1, 1)).fits
-    assert not plan_of(64, Axis(1, 1)).fits
-    assert not BlockPlan(THREE, THREE, 16, 32, 288).fits  # taps that lie apart
     assert BlockPlan(Axis(9, 3), Axis(9, 1), 16, 32, 4095).fits
     assert not BlockPlan(Axis(9, 3), Axis(9, 1), 16, 32, 4096).fits
+    assert BlockPlan(Axis(1, 1), Axis(9, 3), 16, 4095, 40000).fits
+    assert not BlockPlan(Axis(1, 1), Axis(9, 3), 16, 4096, 40000).fits
 
 
 def test_instructions_of_an_output() -> None:
     """3x3 of 16 channels: a row of a pair is 4 and 12 loads, 24 products, and 3 for the row."""
     plan = plan_of(16, THREE)
     pair, single = 3 * (4 + 12 + 24 + 3) + 24, 3 * (2 + 8 + 8 + 3) + 24
-    assert plan.block(48, 2) == pair
-    assert plan.block(32, 1) == single
+    assert plan.block(Part(0, 48), 2) == pair
+    assert plan.block(Part(1, 32), 1) == single
     whole = 3 * (3 + 12 + 12 + 3) + 24
     assert plan.total == (3 * pair + 2 * single + whole) / 36
     apart = BlockPlan(THREE, THREE, 20, 20, 180)
-    assert apart.block(60, 2) == 3 * (8 + 16 + 32 + 3) + 24
+    assert apart.block(Part(0, 60), 2) == 3 * (8 + 16 + 32 + 1 + 3) + 24
+    taps = BlockPlan(THREE, THREE, 16, 32, 288)
+    assert taps.block(taps.whole_part, 2) == 3 * (6 + 12 + 24 + 3) + 24

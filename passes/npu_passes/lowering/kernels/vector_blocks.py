@@ -14,7 +14,7 @@ shorter runs; at the top and bottom they have fewer rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -32,7 +32,7 @@ from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
 from npu_passes.support.common import tap_range, window_start
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels.block_plan import BlockPlan
+from npu_plans.kernels.block_plan import BlockPlan, Part
 from npu_plans.kernels.gathers import BYTES
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.row_blocks import WORDS, RowBlocks
@@ -45,16 +45,16 @@ Kept: TypeAlias = Callable[[Filters], Sequence[SSAValue]]
 
 @dataclass(frozen=True)
 class Spot:
-    """A window of a row: its column, the first vector of its runs, and the bytes of each.
+    """A window of a row: its column, and from which byte and vector on it has its runs.
 
-    `number`: that of its class of first values. `lead`: the bytes of a run on padding.
+    `number`: that of its class of first values. `part`: what it has of its runs.
     """
 
     column: Index
+    skipped: Index
     vector: Index
     number: Index
-    bytes: int
-    lead: int = 0
+    part: Part
 
 
 def block_plan(grid: Grid, pool: PoolAttr | None) -> BlockPlan:
@@ -96,7 +96,7 @@ class BlockKernel:
         blocks.plan = RowBlocks(vectors, self.count, biases, scales)
         kernel = self.grid.rows.kernel, self.grid.columns.kernel
         weights = layer.weights.reshape(len(layer.bias), -1, *kernel).transpose(0, 2, 3, 1)
-        weights = weights.reshape(-1, kernel[0], plan.run)
+        weights = weights.reshape(-1, kernel[0] * plan.taps, plan.run)
         padded = np.pad(weights, ((0, 0), (0, 0), (0, -plan.run % BYTES)))
         blocks.weights = padded.reshape(len(layer.bias), -1)
         return blocks
@@ -122,19 +122,16 @@ class BlockKernel:
     def one_group(self) -> None:
         """Visit all outputs row by row: those whose columns no padding cuts, then all others."""
         b, plan = self.b, self.plan
-        rows, columns = plan.pool or (self.grid.rows, self.grid.columns)
-        low, high = plan.interior
-        width = PAIR if plan.pool is None else 1
-        even = low + (high - low) // width * width
-        twins = plan.twins([*range(low), *range(even, columns.outputs)])
+        rows = self.grid.rows if plan.pool is None else plan.pool[0]
+        pairs = plan.pairs
 
         def one_row(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
             def some(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
                 self.inner(row, column)
                 return ()
 
-            b.loop(low, even, some, step=width, hint="ox")
-            for each in twins:
+            b.loop(pairs.start, pairs.stop, some, step=pairs.step, hint="ox")
+            for each in plan.singles:
                 self.borders(row, each)
             return ()
 
@@ -204,20 +201,22 @@ class BlockKernel:
 
     def whole(self, column: Index) -> Spot:
         """The spot of a window whose columns no padding cuts."""
-        bytes_, classes = self.plan.run // self.plan.parts, self.starts.columns
-        return Spot(column, 0, classes.number(self.b, classes.inside[0]), bytes_)
+        classes = self.starts.columns
+        number = classes.number(self.b, classes.inside[0])
+        return Spot(column, 0, 0, number, self.plan.whole_part)
 
     def known(self, column: int) -> Spot:
         """The spot of a window at a known column."""
         part, number = self.plan.part(column), self.starts.columns.number(self.b, column)
-        return Spot(column, part.vector, number, part.bytes, part.lead)
+        return Spot(column, part.skipped, part.vector, number, part)
 
     def mixed(self, index: Index, spots: Sequence[Spot]) -> Spot:
         """The spot of that number among some whose runs are equally long."""
         column = self.either(index, [spot.column for spot in spots])
+        skipped = self.either(index, [spot.skipped for spot in spots])
         vector = self.either(index, [spot.vector for spot in spots])
         number = self.either(index, [spot.number for spot in spots])
-        return Spot(column, vector, number, spots[0].bytes, spots[0].lead)
+        return Spot(column, skipped, vector, number, spots[0].part)
 
     def either(self, index: Index, numbers: Sequence[Index]) -> Index:
         """The number at a place in a list of one or two."""
@@ -231,22 +230,24 @@ class BlockKernel:
     ) -> Sequence[SSAValue]:
         """The sums of a block, a vector for each pixel; `line`: its row and the kernel's on it."""
         b, plan, (row, (low, high)) = self.b, self.plan, line
+        part = spot.part
         at = b.add(self.grid.origin(b, row, spot.column), self.first_channel)
-        at = b.add(b.add(at, b.mul(spot.vector, BYTES)), spot.lead)
-        at = b.add(at, b.mul(low, self.grid.row_step))
+        at = b.add(b.add(at, spot.skipped), b.mul(low, self.grid.row_step))
         count = b.sub(high, low) if plan.parts == 1 else plan.parts
         words = block.count * WORDS
         step = plan.vectors * words
         first = b.add(block.place + self.blocks.plan.head * block.count, b.mul(low, step))
         first = b.add(first, b.mul(spot.vector, words))
         apart = self.apart if pixels == PAIR else 0
-        pitch = spot.bytes + apart if count == 1 else plan.down
+        run = mve.Run(part.bytes, apart, plan.down, step, block.count, part.lead, part.taps)
+        run = replace(run, across=plan.across if part.taps > 1 else 0)
+        run = replace(run, pitch=run.read) if count == 1 else run
         op = mve.MulRunsOp(
             (self.map, b.value(at)),
             (block.run, b.value(first)),
             self.first_values(block, row, spot),
             b.value(count),
-            mve.Run(spot.bytes, apart, pitch, step, block.count, spot.lead),
+            run,
             pixels,
         )
         return b.insert(op, "sums").sums

@@ -201,7 +201,7 @@ KINDS = {
         LARGE, input=(1, 8, 7, 7), filters=96, last=True, point=3
     ),
     "groups of eight channels": replace(
-        LARGE, input=(1, 16, 12, 13), filters=16, groups=2, last=True
+        LARGE, input=(1, 16, 24, 25), filters=32, groups=2, last=True
     ),
     "rows that are all cut": replace(LARGE, input=(1, 2, 2, 60), kernel=(5, 3), pads=(2, 1, 2, 1)),
     "few filters, pooled": replace(

@@ -313,8 +313,11 @@ def test_one_table_has_all_constants_where_no_pixels_are_left(name: str) -> None
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_only_long_runs_and_tables_have_pointers_of_their_own(name: str) -> None:
-    assert ("dsp.opaque %run" in loops_of(RUNS[name])) == (name != "65 channels")
+def test_others_are_runs_in_blocks(name: str) -> None:
+    """Few outputs of many channels, too many channels, and larger windows."""
+    loops = loops_of(RUNS[name])
+    assert ("mve.mul_runs" in loops) == (name != "272 channels")
+    assert ("mve.mla_across" in loops) == (name == "272 channels")
 
 
 @pytest.mark.parametrize("name", [n if n in FAST else pytest.param(n, marks=SLOW) for n in ALL])
