@@ -48,7 +48,7 @@ func.func @general(%x: memref<1x8x2x3xi8, strided<[48, 1, 24, 8]>, #npu.sram>, %
 
 // The residual of a convolution is added to its requantised sums, which are held within their bounds first.
 // CHECK-LABEL: func.func @residual(
-// CHECK:         mve.mul_across
+// CHECK:         mve.mul_runs
 // CHECK:         [[OWN:%[a-z0-9_]+]] = mve.min %{{.*}}, %{{.*}} : vector<4xi32>
 // CHECK:         [[OTHER:%[a-z0-9_]+]] = mve.load %r{{.*}} : memref<24xi8, #npu.sram> -> vector<4xi32>
 // CHECK:         mve.to_float [[OWN]]
