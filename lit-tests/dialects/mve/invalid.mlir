@@ -605,3 +605,51 @@ func.func @f(%m: memref<64xi8>, %w: memref<64xi8>, %i: index) {
   func.return
 }
 // CHECK: expected one axis of i32 without gaps, got memref<64xi8>
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a, %b = mve.mul_runs %m[%i] by %w[%i] rows %i run 32 apart 16 pitch 32 step 32 filters 4 lead 4 : memref<?xi8>, memref<?xi32> -> vector<4xi32>, vector<4xi32>
+  func.return
+}
+// CHECK: expected one result, one tap and whole vectors behind a lead of 1 to 15, got 4
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 30 apart 0 pitch 30 step 32 filters 4 lead 4 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected one result, one tap and whole vectors behind a lead of 1 to 15, got 4
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 32 apart 0 pitch 32 step 32 filters 4 lead 16 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected one result, one tap and whole vectors behind a lead of 1 to 15, got 16
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 400 step 272 filters 4 taps 17 across 16 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected taps 1 to 16, got 17
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 49 apart 0 pitch 400 step 320 filters 4 taps 5 across 50 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected run 1 to 48, got 49
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 16 apart 0 pitch 47 step 48 filters 4 taps 3 across 16 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected pitch 48 to 4095, got 47

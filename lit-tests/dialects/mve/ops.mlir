@@ -131,6 +131,11 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %single = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 16 step 4 filters 1 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
   // GENERIC: %single = "mve.mul_runs"(%m, %i, %words, %i, %i) <{run = 16 : i64, apart = 0 : i64, pitch = 16 : i64, step = 4 : i64, filters = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1>}>
   %single = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 16 step 4 filters 1 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  // CHECK-NEXT: %missing = mve.mul_runs %m[%i] by %words[%i] rows %i run 32 apart 0 pitch 32 step 8 filters 1 lead 4 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  %missing = mve.mul_runs %m[%i] by %words[%i] rows %i run 32 apart 0 pitch 32 step 8 filters 1 lead 4 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  // CHECK-NEXT: %spread = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 48 step 8 filters 1 taps 2 across 32 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  // GENERIC: %spread = "mve.mul_runs"(%m, %i, %words, %i, %i) <{run = 16 : i64, apart = 0 : i64, pitch = 48 : i64, step = 8 : i64, filters = 1 : i64, taps = 2 : i64, across = 32 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1>}>
+  %spread = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 48 step 8 filters 1 taps 2 across 32 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
   // CHECK-NEXT: %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
   %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
   // CHECK-NEXT: %dot = mve.mul_across %bytes, %x : vector<16xi8>

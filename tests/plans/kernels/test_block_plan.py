@@ -108,7 +108,8 @@ def test_taps_that_lie_apart_are_runs() -> None:
         Part(0, 16, taps=2),
     ]
     assert plan.singles == [(0, 1), (7, 8), (6,)]
-    assert plan_of(20, axis).vectors == 6
+    assert plan_of(20, axis).vectors == 6  # two of each tap
+    assert plan_of(20, axis).part(0) == Part(2, 20, 40, taps=2)
 
 
 def test_what_has_other_kernels() -> None:
