@@ -22,6 +22,7 @@ from npu_dialect.interpreters import run_function
 from npu_passes.emit.c.mve_runs import Runs, windows_of
 from npu_tools.verifying.emulators import run_on
 
+SLOW = pytest.mark.slow
 AT, FIRST, START = 5, 3, 2
 """The first byte of a window in the map, and the first words of the weights and of the sums."""
 
@@ -189,7 +190,7 @@ def test_plain_c(case: Case) -> None:
     computes(case.text, "runs", list(case.inputs.values()), [case.wanted], "c")
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O1", "-O3"])
+@pytest.mark.parametrize("level", ["-O3", *(pytest.param(o, marks=SLOW) for o in ("-O0", "-O1"))])
 @pytest.mark.parametrize("case", SOME, ids=name_of)
 def test_helium(case: Case, level: str, tmp_path: Path) -> None:
     """The instructions on the emulated Cortex-M55; without optimisation, the intrinsics."""
