@@ -54,7 +54,9 @@ class FilterBlocks:
     """Builds the sums of a layer whose `filters` of each group read windows of some vectors.
 
     `hides`: gcc knows nothing of the place of a block, though a loop changes it. Where much else
-    needs registers it would step several pointers to its parts.
+    needs registers it would step several pointers to its parts. `weights`: those of each filter in
+    the order of its vectors, if they are not in that of the layer. `alike`: all windows have the
+    same first values, so these are in the table.
     """
 
     def __init__(
@@ -65,18 +67,20 @@ class FilterBlocks:
         filters: int,
         *,
         hides: bool = True,
+        weights: NDArray[np.int8] | None = None,
+        alike: bool = True,
     ) -> None:
         self.layer, self.b, self.outputs, self.hides = layer, layer.b, outputs, hides
-        biases, scaling = layer.first_values, outputs.scaling
-        self.plan = RowBlocks(vectors, filters, bool(biases.any()), bool(scaling.tables))
+        biases, scaling = alike and bool(layer.first_values.any()), outputs.scaling
+        self.plan = RowBlocks(vectors, filters, biases, bool(scaling.tables))
         self.group: Index = 0
-        self.weights: NDArray[np.int8] = layer.weights.reshape(len(layer.bias), -1)
+        self.weights = layer.weights if weights is None else weights
 
     @cached_property
     def table(self) -> SSAValue:
         """All blocks."""
         layer, scales = self.layer, np.array(self.outputs.scaling.scales, np.float32)
-        weights = self.weights.astype(np.int8)
+        weights = self.weights.reshape(len(layer.bias), -1).astype(np.int8)
         words = self.plan.table(weights, wrapped(layer.first_values), scales)
         return layer.table("taps", words)
 

@@ -35,7 +35,7 @@ from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.block_plan import BlockPlan, Part
 from npu_plans.kernels.gathers import BYTES
 from npu_plans.kernels.packing import PAIR
-from npu_plans.kernels.row_blocks import WORDS, RowBlocks
+from npu_plans.kernels.row_blocks import WORDS
 
 Rows: TypeAlias = tuple[Index, Index]
 """The kernel rows that lie on the map, a half-open range."""
@@ -57,6 +57,11 @@ class Spot:
     part: Part
 
 
+def is_flat(layer: Layer, grid: Grid, pool: PoolAttr | None) -> bool:
+    """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
+    return pool is None and grid.is_pointwise and grid.is_even and layer.has_even_pixels
+
+
 def block_plan(grid: Grid, pool: PoolAttr | None) -> BlockPlan:
     """The plan of some windows."""
     axes = None if pool is None else pool.axes(grid.rows.outputs, grid.columns.outputs)
@@ -75,7 +80,7 @@ class BlockKernel:
         pool: PoolAttr | None = None,
         groups: Groups = ONE_GROUP,
     ) -> None:
-        self.is_flat = pool is None and grid.is_pointwise and grid.is_even and layer.has_even_pixels
+        self.is_flat = is_flat(layer, grid, pool)
         grid = grid.flat if self.is_flat else grid
         self.layer, self.grid, self.b, self.outputs = layer, grid, layer.b, outputs
         self.groups, self.count = groups, len(layer.bias) // groups.count
@@ -89,17 +94,13 @@ class BlockKernel:
 
     def filter_blocks(self) -> FilterBlocks:
         """The table: scales, first values if all windows have the same ones, and weights."""
-        layer, plan, vectors = self.layer, self.plan, self.grid.rows.kernel * self.plan.whole
-        blocks = FilterBlocks(layer, self.outputs, vectors, self.count)
-        biases = self.starts.is_plain and bool(layer.first_values.any())
-        scales = bool(self.outputs.scaling.tables)
-        blocks.plan = RowBlocks(vectors, self.count, biases, scales)
-        kernel = self.grid.rows.kernel, self.grid.columns.kernel
-        weights = layer.weights.reshape(len(layer.bias), -1, *kernel).transpose(0, 2, 3, 1)
-        weights = weights.reshape(-1, kernel[0] * plan.taps, plan.run)
+        layer, plan, kernel = self.layer, self.plan, self.grid.rows.kernel
+        shape = len(layer.bias), -1, kernel, self.grid.columns.kernel
+        weights = layer.weights.reshape(shape).transpose(0, 2, 3, 1)
+        weights = weights.reshape(-1, kernel * plan.taps, plan.run)
         padded = np.pad(weights, ((0, 0), (0, 0), (0, -plan.run % BYTES)))
-        blocks.weights = padded.reshape(len(layer.bias), -1)
-        return blocks
+        vectors, alike = kernel * plan.whole, self.starts.is_plain
+        return FilterBlocks(layer, self.outputs, vectors, self.count, weights=padded, alike=alike)
 
     @staticmethod
     def fits(grid: Grid, pool: PoolAttr | None) -> bool:

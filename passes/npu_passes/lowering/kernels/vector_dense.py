@@ -28,7 +28,7 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_blocks import BlockKernel
+from npu_passes.lowering.kernels.vector_blocks import BlockKernel, is_flat
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, table_of
 from npu_passes.lowering.kernels.vector_runs import BYTES, STRAIGHT, Filters, Pixels, Runs
@@ -341,11 +341,6 @@ class VectorDenseKernel:
             self.outputs.put(found, filter, count, row, column)
 
         self.layer.each_block(block, self.first_filter, self.filters)
-
-
-def is_flat(layer: Layer, grid: Grid, pool: PoolAttr | None) -> bool:
-    """Whether the loops run over all pixels as one row, as in a pointwise convolution."""
-    return pool is None and grid.is_pointwise and grid.is_even and layer.has_even_pixels
 
 
 def pixels_of(grid: Grid, *, flat: bool) -> Axis:
