@@ -452,7 +452,7 @@ func.func @f(%m: memref<64xi32>, %i: index, %x: vector<16xi8>) {
   %a = mve.mul_rows %x by %m[%i] rows 3 biased : memref<64xi32>, vector<16xi8> -> vector<4xi32>
   func.return
 }
-// CHECK: expected 4 to 4 rows, got 3
+// CHECK: expected 4 rows behind first values, got 3
 
 // -----
 

@@ -102,8 +102,7 @@ class Reader:
             found: Reads = Counter()
             closer: list[Operation] = []
             for op in block.ops:
-                looked = isinstance(op, func.CallOp | mve.MulRunsOp) or self.work.decides(op)
-                if op.regions or looked:
+                if self.work.needs_a_look(op):
                     closer.append(op)
                 if (read := read_by(op)) is not None:
                     found[read[0]] += read[1]

@@ -141,10 +141,13 @@ class Counter:
         """The work of the ops of a block that run once, and the ops that need a closer look."""
         if block not in self._plain:
             ops = tuple(block.ops)
-            inner = tuple(op for op in ops if op.regions or isinstance(op, func.CallOp | MulRunsOp))
-            closer = (op for op in ops if op in inner or self.decides(op))
-            self._plain[block] = sum(map(weight, ops)), tuple(closer)
+            closer = tuple(filter(self.needs_a_look, ops))
+            self._plain[block] = sum(map(weight, ops)), closer
         return self._plain[block]
+
+    def needs_a_look(self, op: Operation) -> bool:
+        """Whether what an op does depends on values, or other values on it."""
+        return bool(op.regions) or isinstance(op, func.CallOp | MulRunsOp) or self.decides(op)
 
     def decides(self, op: Operation) -> bool:
         """Whether a bound or a condition follows from a result of an op."""

@@ -19,8 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.mve.types import I8X16, I16X8
-from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.mve.types import I8X16, I16X8, verify_line
 from npu_dialect.npu.quantization import BYTE_TYPES
 
 EIGHT = 8
@@ -49,15 +48,9 @@ class PlacesOp(IRDLOperation, abc.ABC):
 
     def verify_(self) -> None:
         """The buffer has one axis of bytes without gaps, and the places fit into it."""
-        type_ = self.memref.type
-        assert is_buffer_type(type_)
-        shape = type_.get_shape()
-        if type_.element_type not in BYTE_TYPES or tuple(type_.get_strides() or ()) != (1,):
-            raise VerifyException(f"expected one axis of i8 or ui8 without gaps, got {type_}")
         if not 1 <= self.bytes <= self.FARTHEST:
             raise VerifyException(f"expected a reach of 1 to {self.FARTHEST}, got {self.bytes}")
-        if 0 <= shape[0] < self.bytes:
-            raise VerifyException(f"expected at least {self.bytes} elements, got {type_}")
+        verify_line(self.memref.type, BYTE_TYPES, self.bytes)
 
 
 class HalvesOp(IRDLOperation, abc.ABC):

@@ -30,8 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.mve.types import F32X4, I8X16, I32X4, VECTOR_BYTES, Vector
-from npu_dialect.npu.maps import is_buffer_type
+from npu_dialect.mve.types import F32X4, I8X16, I32X4, VECTOR_BYTES, Vector, verify_line
 
 PACK_AXES = 2
 """A pack has an axis of vectors, and one of their bytes."""
@@ -175,15 +174,12 @@ class MulRowsOp(IRDLOperation):
         if not 1 <= len(self.sums) <= MOST_PIXELS:
             raise VerifyException(f"expected one or two results, got {len(self.sums)}")
         self.verify_vectors()
-        least = MOST_ROWS if self.biased else 1
-        if not least <= self.count <= MOST_ROWS:
-            raise VerifyException(f"expected {least} to {MOST_ROWS} rows, got {self.count}")
-        type_ = self.memref.type
-        assert is_buffer_type(type_)
-        if type_.element_type != i32 or tuple(type_.get_strides() or ()) != (1,):
-            raise VerifyException(f"expected one axis of i32 without gaps, got {type_}")
-        if 0 <= type_.get_shape()[0] < self.words:
-            raise VerifyException(f"expected at least {self.words} elements, got {type_}")
+        if not 1 <= self.count <= MOST_ROWS:
+            raise VerifyException(f"expected 1 to {MOST_ROWS} rows, got {self.count}")
+        if self.biased and self.count < MOST_ROWS:
+            what = f"{MOST_ROWS} rows behind first values"
+            raise VerifyException(f"expected {what}, got {self.count}")
+        verify_line(self.memref.type, (i32,), self.words)
 
     def verify_vectors(self) -> None:
         """As many vectors for each sum, of which there are not too many.

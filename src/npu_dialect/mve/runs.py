@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i8, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i32, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -21,9 +21,8 @@ from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
 from npu_dialect.mve.rows import MOST_PIXELS, MOST_ROWS, ROW_WORDS
-from npu_dialect.mve.types import I32X4, VECTOR_BYTES
-from npu_dialect.npu.maps import is_buffer_type
-from npu_dialect.npu.quantization import ui8
+from npu_dialect.mve.types import I32X4, VECTOR_BYTES, verify_line
+from npu_dialect.npu.quantization import BYTE_TYPES
 
 MOST_RUN_VECTORS = 16
 """The most vectors of a run, as all of its products are straight code."""
@@ -176,7 +175,7 @@ class MulRunsOp(IRDLOperation):
         if not 1 <= len(self.sums) <= MOST_PIXELS:
             raise VerifyException(f"expected one or two results, got {len(self.sums)}")
         self.verify_numbers()
-        verify_line(self.memref.type, (i8, ui8), self.bytes)
+        verify_line(self.memref.type, BYTE_TYPES, self.bytes)
         own = self.numbers
         verify_line(self.table.type, (i32,), own.words)
         if (self.starts is None) != (self.start is None):
@@ -209,16 +208,3 @@ class MulRunsOp(IRDLOperation):
         if own.lead and not (single and 0 < own.lead < VECTOR_BYTES):
             what = f"one result, one tap and whole vectors behind a lead of 1 to {VECTOR_BYTES - 1}"
             raise VerifyException(f"expected {what}, got {own.lead}")
-
-
-def verify_line(type_: Attribute, elements: tuple[Attribute, ...], least: int) -> None:
-    """Check that a buffer has one axis without gaps, of some elements, and at least so many.
-
-    Raises: VerifyException if it has not.
-    """
-    assert is_buffer_type(type_)
-    if type_.element_type not in elements or tuple(type_.get_strides() or ()) != (1,):
-        names = " or ".join(map(str, elements))
-        raise VerifyException(f"expected one axis of {names} without gaps, got {type_}")
-    if 0 <= type_.get_shape()[0] < least:
-        raise VerifyException(f"expected at least {least} elements, got {type_}")

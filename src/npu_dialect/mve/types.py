@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import VectorType, f32, i8, i16, i32
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
+
+from npu_dialect.npu.maps import is_buffer_type
 
 Vector: TypeAlias = VectorType[Attribute]
 
@@ -43,3 +46,16 @@ def check(type_: Attribute, known: tuple[Vector, ...] = VECTORS) -> None:
     """
     if type_ not in known:
         raise VerifyException(f"expected {' or '.join(map(str, known))}, got {type_}")
+
+
+def verify_line(type_: Attribute, elements: Collection[Attribute], least: int) -> None:
+    """Check that a buffer has one axis without gaps, of some elements, and at least so many.
+
+    Raises: VerifyException if it has not.
+    """
+    assert is_buffer_type(type_)
+    if type_.element_type not in elements or tuple(type_.get_strides() or ()) != (1,):
+        names = " or ".join(map(str, elements))
+        raise VerifyException(f"expected one axis of {names} without gaps, got {type_}")
+    if 0 <= type_.get_shape()[0] < least:
+        raise VerifyException(f"expected at least {least} elements, got {type_}")

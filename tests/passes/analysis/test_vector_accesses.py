@@ -72,9 +72,8 @@ func.func @f(%x: {BYTES}, %n: index) {{
 }}"""
 
 
-@pytest.mark.parametrize(("rows", "times"), [("%c3", 3), ("%i", 2)])
-def test_runs_are_a_loop_over_rows(rows: str, times: int) -> None:
-    """Each reads eight bytes, and the next one begins 20 bytes behind it."""
+def runs_of(rows: str) -> Loop:
+    """What is read as the loop over rows of the op inside of `RUNS`."""
     module = parse(context(), RUNS.replace("ROWS", rows))
     (loop,) = [op for op in walk(module) if op.name == "scf.for"]
     block = loop.parent_block()
@@ -83,6 +82,13 @@ def test_runs_are_a_loop_over_rows(rows: str, times: int) -> None:
     assert isinstance(node, Loop)
     (inner,) = node.body
     assert isinstance(inner, Loop)
+    return inner
+
+
+@pytest.mark.parametrize(("rows", "times"), [("%c3", 3), ("%i", 2)])
+def test_runs_are_a_loop_over_rows(rows: str, times: int) -> None:
+    """Each reads eight bytes, and the next one begins 20 bytes behind it."""
+    inner = runs_of(rows)
     assert inner.count == times
     (access,) = inner.body
     assert isinstance(access, Access)
@@ -91,14 +97,7 @@ def test_runs_are_a_loop_over_rows(rows: str, times: int) -> None:
 
 
 def test_unknown_rows_may_be_all_of_a_buffer() -> None:
-    module = parse(context(), RUNS.replace("ROWS", "%n"))
-    (loop,) = [op for op in walk(module) if op.name == "scf.for"]
-    block = loop.parent_block()
-    assert block is not None
-    (node,) = NestReader.read([*block.ops], [block.args[0]])
-    assert isinstance(node, Loop)
-    (inner,) = node.body
-    assert isinstance(inner, Loop)
+    inner = runs_of("%n")
     found = [each for each in inner.body if isinstance(each, Access)]
     assert {(each.first.constant, each.last.constant) for each in found} == {(0, 63)}
 

@@ -82,7 +82,7 @@ class Runs:
     def packed(op: mve.MulRowsOp) -> Runs:
         """Those of vectors that lie side by side in memory: windows of a run each."""
         apart = mve.VECTOR_BYTES * op.vectors
-        windows = "one" if len(op.sums) == 1 else "near" if apart <= NEAR else "far"
+        windows = "one" if len(op.sums) == 1 else distance(apart)
         return Runs(op.vectors, op.count, windows, started=op.biased is not None, once=True)
 
     @property
@@ -432,7 +432,12 @@ def windows_of(op: mve.MulRunsOp) -> str:
     vectors, rest = divmod(own.apart, mve.VECTOR_BYTES)
     if own.taps == 1 and rest == 0 and 0 < vectors < own.vectors and vectors <= MOST_SHARED:
         return f"shared{vectors}"
-    return "near" if own.apart <= NEAR else "far"
+    return distance(own.apart)
+
+
+def distance(apart: int) -> str:
+    """Whether a load reaches a window so many bytes farther."""
+    return "near" if apart <= NEAR else "far"
 
 
 def step_of(vectors: int) -> int:

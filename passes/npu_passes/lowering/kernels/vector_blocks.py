@@ -25,7 +25,7 @@ from npu_dialect.npu import PoolAttr
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Filters
 from npu_passes.lowering.kernels.grid import Grid
-from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
+from npu_passes.lowering.kernels.groups import Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
@@ -77,8 +77,8 @@ class BlockKernel:
         map: SSAValue,
         grid: Grid,
         outputs: VectorOutputs,
-        pool: PoolAttr | None = None,
-        groups: Groups = ONE_GROUP,
+        pool: PoolAttr | None,
+        groups: Groups,
     ) -> None:
         self.is_flat = is_flat(layer, grid, pool)
         grid = grid.flat if self.is_flat else grid
@@ -101,11 +101,6 @@ class BlockKernel:
         padded = np.pad(weights, ((0, 0), (0, 0), (0, -plan.run % BYTES)))
         vectors, alike = kernel * plan.whole, self.starts.is_plain
         return FilterBlocks(layer, self.outputs, vectors, self.count, weights=padded, alike=alike)
-
-    @staticmethod
-    def fits(grid: Grid, pool: PoolAttr | None) -> bool:
-        """Whether the kernel takes some windows."""
-        return block_plan(grid, pool).fits
 
     def build(self) -> None:
         """Build a loop over the groups, and inside it over the rows of outputs."""

@@ -28,8 +28,8 @@ from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_blocks import BlockKernel, is_flat
-from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
+from npu_passes.lowering.kernels.vector_blocks import BlockKernel, block_plan, is_flat
+from npu_passes.lowering.kernels.vector_outputs import Outputs, VectorOutputs
 from npu_passes.lowering.kernels.vector_pixels import PixelBlocks, table_of
 from npu_passes.lowering.kernels.vector_runs import BYTES, STRAIGHT, Filters, Pixels, Runs
 from npu_passes.lowering.kernels.vector_starts import Classes, Starts
@@ -58,8 +58,10 @@ class VectorDenseKernel:
         layer: Layer,
         map: SSAValue,
         grid: Grid,
-        pool: PoolAttr | None = None,
-        groups: Groups = ONE_GROUP,
+        outputs: Outputs,
+        pool: PoolAttr | None,
+        groups: Groups,
+        plan: PixelPlan | None,
     ) -> None:
         self.layer, self.grid, self.pool, self.groups = layer, grid, pool, groups
         self.b: LoopBuilder = layer.b
@@ -78,9 +80,7 @@ class VectorDenseKernel:
         windows = layer.op.repetitions * self.rows.outputs * self.columns.outputs
         fast = layer.unit.form != "narrow"
         pays = self.is_close and fast and self.long.pays(self.rows.kernel, windows)
-        self.outputs = outputs_of(layer)
-        short = not layer.unit.is_long
-        self.plan = pixel_plan(layer, grid, pool, groups)
+        self.outputs, self.plan = outputs, plan
         if self.plan is not None and self.plan.padding > 0:
             pays = pays or (fast and self.plan.pays(windows))
             self.plan = self.plan if pays else None
@@ -93,7 +93,7 @@ class VectorDenseKernel:
         weights = weights.reshape(-1, self.row_bytes)
         self.lead = 0 if self.plan is None else self.plan.lead
         self.table: PixelTable | FilterBlocks | None = None
-        if self.plan is not None and self.is_in_blocks(self.plan):
+        if self.plan is not None and is_in_blocks(self.plan, layer, grid, flat=self.is_flat):
             assert isinstance(self.outputs, VectorOutputs)
             self.table, self.taps = table_of(layer, self.outputs, self.plan)
         else:
@@ -101,7 +101,9 @@ class VectorDenseKernel:
             # The last load of the last filter reads on.
             self.taps = layer.table("taps", np.pad(padded.ravel(), (self.lead, BYTES - 1)))
         self.zero = layer.b.integer(0)
-        self.run = Runs(layer.b, layer.vector(map), self.taps, signed, self.zero, short)
+        self.run = Runs(
+            layer.b, layer.vector(map), self.taps, signed, self.zero, not layer.unit.is_long
+        )
         self.starts = Starts(layer, Classes(self.rows), Classes(self.columns))
         self.here = self.run
         self.first_channel: Index = 0
@@ -167,10 +169,6 @@ class VectorDenseKernel:
             )
         else:
             visit(self.b, rows, columns, 1, self.window, self.clipped_window)
-
-    def is_in_blocks(self, plan: PixelPlan) -> bool:
-        """Whether all pixels are in blocks, and one table has all constants."""
-        return is_in_blocks(plan, self.layer, self.grid, flat=self.is_flat)
 
     def pixel_blocks(self, plan: PixelPlan) -> PixelBlocks:
         """The blocks of pixels that stay in registers."""
@@ -354,12 +352,14 @@ def is_in_blocks(plan: PixelPlan, layer: Layer, grid: Grid, *, flat: bool) -> bo
     return plan.takes_all(pixels_of(grid, flat=flat).outputs, times * len(layer.weights))
 
 
-def pixel_plan(layer: Layer, grid: Grid, pool: PoolAttr | None, groups: Groups) -> PixelPlan | None:
+def pixel_plan(
+    layer: Layer, grid: Grid, outputs: Outputs, pool: PoolAttr | None, groups: Groups
+) -> PixelPlan | None:
     """How pixels stay in registers; None if they do not.
 
     If flash is short, all pixels must, as others have code of their own.
     """
-    flat, outputs = is_flat(layer, grid, pool), outputs_of(layer)
+    flat = is_flat(layer, grid, pool)
     if groups.count > 1 or not (flat or (pool is None and takes_pixels(grid))):
         return None
     for packs in (True, False):
@@ -392,15 +392,14 @@ def vector_dense(
 ) -> VectorDenseKernel | BlockKernel:
     """The kernel of a convolution whose windows are runs of bytes."""
     outputs = outputs_of(layer)
-    if not layer.unit.is_long or not isinstance(outputs, VectorOutputs):
-        return VectorDenseKernel(layer, map, grid, pool, groups)
-    if beats_blocks(layer, grid, pool, groups) or not BlockKernel.fits(grid, pool):
-        return VectorDenseKernel(layer, map, grid, pool, groups)
-    return BlockKernel(layer, map, grid, outputs, pool, groups)
+    plan = pixel_plan(layer, grid, outputs, pool, groups)
+    if layer.unit.is_long and isinstance(outputs, VectorOutputs):
+        if block_plan(grid, pool).fits and not beats_blocks(plan, grid):
+            return BlockKernel(layer, map, grid, outputs, pool, groups)
+    return VectorDenseKernel(layer, map, grid, outputs, pool, groups, plan)
 
 
-def beats_blocks(layer: Layer, grid: Grid, pool: PoolAttr | None, groups: Groups) -> bool:
+def beats_blocks(plan: PixelPlan | None, grid: Grid) -> bool:
     """Whether pixels stay in registers, or are packed, where that takes less than runs."""
     single = grid.rows.outputs == grid.columns.outputs == 1
-    most = IN_REGISTERS if single else PACKED
-    return grid.channels <= most and pixel_plan(layer, grid, pool, groups) is not None
+    return plan is not None and grid.channels <= (IN_REGISTERS if single else PACKED)
