@@ -1,5 +1,6 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-attach-target{target=fe310},npu-lower-to-loops' | filecheck %s
 // RUN: npu-opt %s --split-input-file --pass-pipeline='npu-attach-target{target=cortex-m4},npu-lower-to-loops' | filecheck %s --check-prefix=FPU
+// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-lower-to-loops | filecheck %s --check-prefix=NONE
 
 // Without an FPU, mode float is computed in integers. A table has a factor of each scale.
 // CHECK:       sym_name = "channels_factors", {{.*}} dense<[1342177280, 1073741824]>
@@ -10,6 +11,12 @@
 // CHECK-NOT:   arith.mulf
 // CHECK:       func.return
 // FPU-NOT:     dsp.rescale
+// A core that is not known may have no instruction that rounds.
+// NONE-LABEL:  func.func @channels
+// NONE-NOT:    dsp.
+// NONE:        arith.fptosi
+// NONE-NOT:    dsp.
+// NONE:        func.return
 "memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<2x8x1x1xi8, #npu.flash>, initial_value = dense<1> : tensor<2x8x1x1xi8>, constant}> : () -> ()
 func.func @channels(%x : memref<1x8x6x6xi8, #npu.sram>, %y : memref<1x2x6x6xi8, #npu.sram>) {
   %w = memref.get_global @w : memref<2x8x1x1xi8, #npu.flash>

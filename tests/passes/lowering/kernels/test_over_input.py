@@ -7,7 +7,7 @@ from itertools import starmap
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8, i64
 from xdsl.utils.exceptions import PassFailedException
@@ -75,7 +75,8 @@ def over_input(
     pairs = [(0, len(layer.operands) - 1)]
     measured = measure(context(), layers, {layer: pairs}, LowerToLoopsPass())
     (claim,) = measured[shape_of(layer, pairs)]
-    assert claim.exact
+    # Of a single pixel, all is read before the first output is stored, so any later byte will do.
+    assert claim.exact or claim.forwards == 0
     distance = claim.forwards if apart is None else apart
     OVERLAYS.set(layer, replace(claim, forwards=distance).numbers())
     for buffer, at in ((layer.input, FAR + distance), (layer.output, FAR)):
@@ -99,6 +100,7 @@ def test_outputs_overwrite_their_own_channels_only(shape: Shape) -> None:
 
 
 @settings(deadline=None, max_examples=8)
+@example(replace(PLAIN, input=(1, 4, 1, 3), pads=(0, 0, 2, 0)), 3)
 @given(SHAPES, st.integers(3, 5))
 def test_copied_channels_are_overwritten_anywhere(shape: Shape, kernel: int) -> None:
     shape = replace(shape, kernel=(kernel, 3), strides=(2, 2))
