@@ -43,7 +43,7 @@ from npu_passes.overlap.overlap import in_dram
 from npu_passes.overlap.split_transfers import Flight
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.tiling.layer_spaces import space_of
-from npu_plans.prefetch.order import meet
+from npu_plans.prefetch.plan import meet
 from npu_plans.prefetch.problem import Span
 from npu_plans.tiles.operand_regions import Piece, Space
 from npu_plans.tiles.slices import axis_along, loops_of

@@ -10,6 +10,7 @@ bounds that are not known, everything that computes or moves data takes one cycl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
@@ -21,7 +22,7 @@ from npu_dialect.computing import is_computed_on_buffers
 from npu_dialect.dma import StartOp
 from npu_dialect.machine import Machine
 from npu_passes.analysis.block_times import block_times
-from npu_passes.analysis.timed_ops import NotTimed, moved_by, task_of
+from npu_passes.analysis.timed_ops import Moved, NotTimed, moved_by, task_of
 from npu_plans.time.rates import Rates, missing_keys
 
 
@@ -51,8 +52,16 @@ class Pace:
 
     def moved_in(self, op: Operation) -> int:
         """Cycles of the transfers in an op, each time that its block runs."""
+        return self.summed(op, self.moving)
+
+    def data_in(self, op: Operation) -> int:
+        """Cycles for which their data have the bus."""
+        return self.summed(op, self.data)
+
+    def summed(self, op: Operation, cycles: Callable[[StartOp], int]) -> int:
+        """The cycles of all transfers in an op."""
         starts = (each for each in op.walk() if isinstance(each, StartOp))
-        return ceil(sum(self.moving(each) * self.runs(each, op) for each in starts))
+        return ceil(sum(cycles(each) * self.runs(each, op) for each in starts))
 
     def runs(self, inner: Operation, op: Operation) -> float:
         """How often an op runs in one run of another one around it."""
@@ -73,13 +82,30 @@ class Pace:
 
     def moving(self, start: StartOp) -> int:
         """Cycles of a transfer; 1 if they depend on the data."""
-        if self.rates is None or self.times is None:
-            return 1
-        try:
-            moved = moved_by(start)
-        except NotTimed:
+        moved = self.moved(start)
+        if self.rates is None or moved is None:
             return 1
         return self.rates.latency(moved.runs) + self.rates.data(moved.bytes)
+
+    def data(self, start: StartOp) -> int:
+        """Cycles for which the data of a transfer have the bus; 0 if they depend on the data."""
+        moved = self.moved(start)
+        return 0 if self.rates is None or moved is None else self.rates.data(moved.bytes)
+
+    def moved(self, start: StartOp) -> Moved | None:
+        """What a transfer moves, if times are known and it does not depend on the data."""
+        if self.rates is None or self.times is None:
+            return None
+        try:
+            return moved_by(start)
+        except NotTimed:
+            return None
+
+    def channels(self, block: Block) -> int:
+        """The channels beside a block that runs once; 0 if it does not, or if nothing is known."""
+        if self.rates is None or self.times is None or self.times.get(block) != 1:
+            return 0
+        return self.rates.channels
 
 
 def block_of(op: Operation) -> Block:

@@ -132,7 +132,7 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
             isinstance(op, AllocOp) or is_pure(op),
             is_fixed(op),
             tuple(sorted(inside[index])),
-            0 if index in moved else pace.moved_in(op),
+            *((0, 0) if index in moved else (pace.moved_in(op), pace.data_in(op))),
         )
         for index, op in enumerate(ops)
     )
@@ -144,7 +144,7 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
         for each in placed
         if each.home is block
     )
-    return Plan(steps, tuple(transfers), buffers)
+    return Plan(steps, tuple(transfers), buffers, pace.channels(block))
 
 
 def transfers_of(
@@ -157,7 +157,8 @@ def transfers_of(
         waits = [use.operation for use in op.token.uses]
         if len(waits) == 1 and isinstance(waits[0], WaitOp) and waits[0] in number:
             if in_dram(op.source) != in_dram(op.target):
-                yield Transfer(index, number[waits[0]], in_dram(op.source), pace.moving(op))
+                cycles = pace.moving(op), pace.data(op)
+                yield Transfer(index, number[waits[0]], in_dram(op.source), *cycles)
 
 
 def steps_of(placed: Placed, block: Block, number: Mapping[Operation, int]) -> tuple[int, ...]:

@@ -53,8 +53,8 @@ from npu_passes.overlap.split_transfers import Flight, channels_for, flights_of
 from npu_passes.support.loop_builder import memref_type
 from npu_passes.support.refuse import RefusingPass
 from npu_plans.prefetch.groups import Beside, groups_of
-from npu_plans.prefetch.order import MOST_RUNNING
 from npu_plans.prefetch.parts import sizes_of
+from npu_plans.prefetch.plan import MOST_RUNNING
 from npu_plans.time.program import Start
 from npu_plans.time.rates import Rates, missing_keys
 

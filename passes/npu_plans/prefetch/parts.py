@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import TypeAlias
 
-from npu_plans.prefetch.order import MOST_RUNNING
+from npu_plans.prefetch.plan import MOST_RUNNING
 from npu_plans.time.clock import Clock
 from npu_plans.time.program import Rename, Start, Wait, Work
 from npu_plans.time.rates import Rates

@@ -49,13 +49,15 @@ def boxes_meet(one: Box, other: Box) -> bool:
 class Transfer:
     """A transfer: the steps that start it and wait for it, and whether it is a load.
 
-    `cycles`: how long it takes, in the unit of `Step.work`.
+    `cycles`: how long it takes, in the unit of `Step.work`. `data`: how long its data have the bus,
+    in the end of these.
     """
 
     start: int
     wait: int
     load: bool
     cycles: int = 1
+    data: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class Step:
     only computes an address or allocates a buffer, and can be moved with the step that needs it.
     `fixed`: no step may be moved across it. `inside`: the memory on chip, as first byte and end
     (excluded), of the buffers that live meanwhile and that this block does not allocate. `moving`:
-    how long transfers in it take, if it is a loop with transfers.
+    how long transfers in it take, if it is a loop with transfers, and `data`: how long their data
+    have the bus.
     """
 
     touches: tuple[Touch, ...] = ()
@@ -77,6 +80,7 @@ class Step:
     fixed: bool = False
     inside: tuple[Span, ...] = ()
     moving: int = 0
+    data: int = 0
 
     @property
     def spare(self) -> int:
@@ -108,8 +112,12 @@ class Lived:
 
 @dataclass(frozen=True)
 class Block:
-    """The steps of a block in their order, its transfers, and the buffers that it allocates."""
+    """The steps of a block in their order, its transfers, and the buffers that it allocates.
+
+    `channels`: those of the DMA engine, if the block runs once and all cycles are known; else 0.
+    """
 
     steps: tuple[Step, ...]
     transfers: tuple[Transfer, ...]
     buffers: tuple[Lived, ...] = ()
+    channels: int = 0

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_plans.prefetch.order import MOST_RUNNING, Order, ordered
+from npu_plans.prefetch.order import Order, ordered
+from npu_plans.prefetch.plan import MOST_RUNNING
 from npu_plans.prefetch.problem import Block, Lived, Span, Step, Touch, Transfer, boxes_meet
+from npu_plans.prefetch.timeline import Timeline
 
 ROWS = 4
 """Rows of a map off the chip; a transfer moves one of them, which is one cell."""
@@ -43,7 +45,7 @@ class Random:
         step = Step((chip, map_))
         start = self.add(step, "load" if load else "store", buffer, row, buffer)
         wait = self.add(replace(step, needs=(start,)), "wait", start, 0, buffer)
-        self.transfers.append(Transfer(start, wait, load, cycles=3))
+        self.transfers.append(Transfer(start, wait, load, cycles=3, data=2))
 
     def compute(self, source: int, target: int) -> None:
         """Add a step that computes one buffer from another, or from itself."""
@@ -135,9 +137,11 @@ def executed(
 
 
 @settings(deadline=None, max_examples=1000)
-@given(blocks(), st.integers(0, 12))
-def test_the_same_is_computed(made: tuple[Block, list[tuple[str, int, int]]], more: int) -> None:
-    block, code = made
+@given(blocks(), st.integers(0, 12), st.integers(0, 2))
+def test_the_same_is_computed(
+    made: tuple[Block, list[tuple[str, int, int]]], more: int, channels: int
+) -> None:
+    block, code = replace(made[0], channels=channels), made[1]
     least = max((each.offset + each.size for each in block.buffers), default=0)
     order = ordered(block, least + more)
     assert sorted(order.steps) == list(range(len(block.steps)))
@@ -146,7 +150,11 @@ def test_the_same_is_computed(made: tuple[Block, list[tuple[str, int, int]]], mo
     assert executed(code, order.steps, order.offsets) == executed(
         code, range(len(block.steps)), given_
     )
-    assert hidden(block, order) >= hidden(block, Order(tuple(range(len(block.steps))), ()))
+    if channels:
+        without = ordered(replace(block, channels=0), least + more)
+        assert Timeline(block, order.steps).total <= Timeline(block, without.steps).total
+    else:
+        assert hidden(block, order) >= hidden(block, Order(tuple(range(len(block.steps))), ()))
 
 
 def hidden(block: Block, order: Order) -> int:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from npu_plans.prefetch.order import MOST_RUNNING
 from npu_plans.prefetch.parts import PARTS, Course, Step, cut, parts_of, sizes_of
+from npu_plans.prefetch.plan import MOST_RUNNING
 from npu_plans.time.clock import Clock
 from npu_plans.time.program import Rename, Start, Wait, Work
 from npu_plans.time.rates import Rates
