@@ -13,9 +13,11 @@ transfers that stand beside the loops: those of a first step, a last step, or a 
 A load starts earlier, and a store is waited for later, as far as nothing in between touches the
 same elements. Buffers then live longer, in memory in which nothing else lives meanwhile; they may
 get other offsets for that, and so may a buffer in their way. A buffer that is filled part by part,
-as a concatenation is, leaves free what is not filled yet. Nothing else changes but the order
-of ops within their blocks, so the same bytes are moved. Functions with branches between blocks, or
-in which a buffer has no offset, are left alone.
+as a concatenation is, leaves free what is not filled yet. If the machine's file says how long
+everything takes, the virtual clock then says where the core still waits, and starts and waits move
+on as long as the function takes less time: stores also start later, behind loads that a layer waits
+for. Nothing else changes but the order of ops within their blocks, so the same bytes are moved.
+Functions with branches between blocks, or in which a buffer has no offset, are left alone.
 """
 
 from __future__ import annotations
