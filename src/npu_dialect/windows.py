@@ -56,6 +56,12 @@ class Axis:
         """Input index of the first tap at a window position; negative if it lies on padding."""
         return position * self.stride - self.before
 
+    def holders(self, position: int) -> range:
+        """The window positions between whose first and last tap an input index lies."""
+        padded = position + self.before
+        first = max(0, padded + self.stride - self.reach) // self.stride
+        return range(first, max(first, min(padded // self.stride + 1, self.outputs)))
+
     def taps(self, position: int) -> tuple[int, int]:
         """Half-open range of the taps that lie on real input at a window position."""
         start = self.start(position)

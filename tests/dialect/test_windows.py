@@ -71,6 +71,13 @@ def test_interior_and_input(axis: Axis) -> None:
     assert axis.meets_input == all(map(any, windows))
 
 
+@given(AXES, st.integers(0, 40))
+def test_windows_that_hold_an_element(axis: Axis, element: int) -> None:
+    spans = [(axis.start(each), axis.start(each) + axis.reach) for each in range(axis.outputs)]
+    found = [each for each, (first, end) in enumerate(spans) if first <= element < end]
+    assert list(axis.holders(element)) == found
+
+
 @pytest.mark.parametrize(
     ("lhs", "rhs"),
     [((2, 3), (3,)), ((2, 1), (1, 3)), ((), (4,)), ((1, 0), (5, 1)), ((2,), (3,)), ((2, 3), (2,))],

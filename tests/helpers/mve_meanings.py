@@ -113,11 +113,15 @@ def products(one: int, other: int, kind: str) -> Callable[[Case], Array]:
     return compute
 
 
-def gathered(mask: int, number: int = 0) -> Callable[[Case], Array]:
-    """Bytes of an input at the places, without signs; zero in other lanes than those of a mask."""
+def gathered(mask: int, number: int = 0, *, signed: bool = False) -> Callable[[Case], Array]:
+    """Bytes of an input at the places; zero in other lanes than those of a mask.
+
+    With `signed` they keep their signs.
+    """
 
     def compute(case: Case) -> Array:
-        found = rows(case.arrays[number], REACH)[:, PLACES].astype(np.uint8).astype(np.int16)
+        found = rows(case.arrays[number], REACH)[:, PLACES]
+        found = found.astype(np.int8 if signed else np.uint8).astype(np.int16)
         return np.where([mask >> lane & 1 for lane in range(8)], found, 0)
 
     return compute

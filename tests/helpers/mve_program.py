@@ -167,6 +167,14 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
     ),
     ("i16", f"mve.gather %x0[%i] at %places reach {REACH} lanes {SOME} : IN0", gathered(SOME)),
     *(
+        (
+            "i16",
+            f"mve.gather %x0[%i] at %places reach {REACH}{lanes} signed : IN0",
+            gathered(mask, signed=True),
+        )
+        for lanes, mask in (("", 255), (f" lanes {SOME}", SOME))
+    ),
+    *(
         ("i8", f"mve.gather_bytes %x{x}[%i] at %near reach {REACH} : IN{x}", gathered_bytes(x))
         for x in (0, 2)
     ),

@@ -272,6 +272,14 @@ func.func @f(%m: memref<64xi16>, %i: index, %v: vector<8xi16>) {
 
 // -----
 
+func.func @f(%m: memref<64xui8>, %i: index, %v: vector<8xi16>) {
+  %r = mve.gather %m[%i] at %v reach 9 signed : memref<64xui8>
+  func.return
+}
+// CHECK: expected one axis of i8 without gaps, got memref<64xui8>
+
+// -----
+
 func.func @f(%m: memref<8x8xi8>, %i: index, %v: vector<8xi16>) {
   %r = mve.gather %m[%i] at %v reach 9 : memref<8x8xi8>
   func.return

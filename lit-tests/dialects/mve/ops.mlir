@@ -97,6 +97,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: mve.scatter %few, %m[%i] at %both reach 40 lanes 3 saturated : memref<64xi8, #npu.sram>
   // GENERIC: "mve.scatter"(%few, %m, %i, %both) <{reach = 40 : i64, lanes = 3 : i64, saturated}>
   mve.scatter %few, %m[%i] at %both reach 40 lanes 3 saturated : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: %signs = mve.gather %m[%i] at %both reach 40 lanes 85 signed : memref<64xi8, #npu.sram>
+  // GENERIC: %signs = "mve.gather"(%m, %i, %both) <{reach = 40 : i64, lanes = 85 : i64, signed}>
+  %signs = mve.gather %m[%i] at %both reach 40 lanes 85 signed : memref<64xi8, #npu.sram>
   // CHECK-NEXT: %strided = mve.gather %m[%i] at %both reach 41 step 8 lanes 3 : memref<64xi8, #npu.sram>
   // GENERIC: %strided = "mve.gather"(%m, %i, %both) <{reach = 41 : i64, step = 8 : i64, lanes = 3 : i64}>
   %strided = mve.gather %m[%i] at %both reach 41 step 8 lanes 3 : memref<64xi8, #npu.sram>

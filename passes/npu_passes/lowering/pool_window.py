@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Block, SSAValue
 
 from npu_dialect.npu import Conv2dOp, PoolAttr
 from npu_dialect.windows import Axis
+from npu_passes.analysis.affine_index import constant_of
 from npu_passes.lowering.epilogue import Epilogue
 from npu_passes.support.common import counted_taps, tap_range
 from npu_passes.support.loop_builder import Index, LoopBuilder
@@ -123,3 +125,30 @@ def windows_with(
         return ()
 
     b.loop(low, high, checked, hint=hint)
+
+
+def windows_around(
+    b: LoopBuilder, axis: Axis, first: Index, count: int
+) -> tuple[Index, tuple[range, ...]] | None:
+    """The pooling windows that hold some neighbouring outputs of a convolution, from `first` on.
+
+    They are an index and, for each output, the distances of its windows from it. None if these are
+    not the same in all steps of the loop whose variable `first` is.
+    """
+    if axis.dilation != 1:
+        return None
+    if isinstance(first, int):
+        return 0, tuple(axis.holders(first + number) for number in range(count))
+    loop = first.owner.parent_op() if isinstance(first.owner, Block) else None
+    if not isinstance(loop, scf.ForOp) or loop.body.block.args[0] is not first:
+        return None
+    low, high, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
+    if low is None or high is None or step is None or step % axis.stride:
+        return None
+    last = range(low, high, step)[-1]
+    held = tuple(axis.holders(low + number) for number in range(count))
+    moved = (last - low) // axis.stride
+    for number, each in enumerate(held):
+        if axis.holders(last + number) != range(each.start + moved, each.stop + moved):
+            return None
+    return b.quotient(b.sub(first, low), axis.stride), held

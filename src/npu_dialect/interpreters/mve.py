@@ -102,7 +102,7 @@ def gather(op: mve.GatherOp) -> Meaning:
     def gathered(buffer: Array, index: int, places: Array) -> Array:
         lanes, at = lanes_at(op, buffer, index, places)
         found = np.zeros(len(places), np.int16)
-        found[lanes] = buffer[at].view(np.uint8)
+        found[lanes] = buffer[at].view(np.uint8 if op.signed is None else np.int8)
         return found
 
     return gathered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, i8, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -113,23 +113,25 @@ def step_of(multiple: int) -> IntegerAttr | None:
 class GatherOp(EightPlacesOp):
     """VLDRB.U16 at a vector of places: loads bytes into the lanes of halves, without their signs.
 
-    Lanes that are not loaded are zero.
+    With `signed`, it is VLDRB.S16: i8 keep their signs. Lanes that are not loaded are zero.
 
     ```mlir
     %x = mve.gather %map[%i] at %places reach 405 : memref<2048xi8, #npu.sram>
     %y = mve.gather %map[%i] at %places reach 405 lanes 15 : memref<2048xi8, #npu.sram>
+    %z = mve.gather %map[%i] at %places reach 405 signed : memref<2048xi8, #npu.sram>
     ```
     """
 
     name = "mve.gather"
 
+    signed = opt_prop_def(UnitAttr)
     result = result_def(I16X8)
 
     traits = traits_def(MemoryReadEffect())
 
     assembly_format = (
         "$memref `[` $index `]` `at` $places `reach` $reach (`step` $step^)? (`lanes` $lanes^)? "
-        "attr-dict `:` type($memref)"
+        "(`signed` $signed^)? attr-dict `:` type($memref)"
     )
 
     def __init__(
@@ -141,6 +143,7 @@ class GatherOp(EightPlacesOp):
         mask: int = ALL_LANES,
         *,
         step: int = 1,
+        signed: bool = False,
     ) -> None:
         super().__init__(
             operands=[memref, index, places],
@@ -149,8 +152,15 @@ class GatherOp(EightPlacesOp):
                 "reach": number(reach),
                 "lanes": lanes_of_mask(mask),
                 "step": step_of(step),
+                "signed": UnitAttr() if signed else None,
             },
         )
+
+    def verify_(self) -> None:
+        """As any such op; elements with signs are i8."""
+        super().verify_()
+        if self.signed is not None:
+            verify_line(self.memref.type, (i8,), self.bytes)
 
 
 @irdl_op_definition

@@ -21,25 +21,29 @@ def byte_of(op: mve.PlacesOp) -> tuple[str, str]:
 def gather(op: mve.GatherOp) -> tuple[str, Helper]:
     """The function that loads bytes, and its name."""
     (byte, kind), (end, condition, predicate) = byte_of(op), lanes_of(op)
-    value = "(uint8_t)at[(uint16_t)places.lane[i]]"
-    value = f"({condition}) != 0 ? {value} : 0" if condition else value
+    value, sign, text = "(uint8_t)at[(uint16_t)places.lane[i]]", "u", "without signs"
     places = "vreinterpretq_u16_s16(places)"
     loaded = f"vldrbq_gather_offset_u16((const uint8_t *)at, {places})"
     arm = f"return vreinterpretq_s16_u16({loaded});"
+    if op.signed is not None:
+        value, sign, text = value.removeprefix("(uint8_t)"), "s", "with signs"
+        loaded, end = f"vldrbq_gather_offset_s16(at, {places})", f"{end}_signed"
+        arm = f"return {loaded};"
     if condition:
+        value, whole = f"({condition}) != 0 ? {value} : 0", loaded
         loaded = loaded.replace("offset", "offset_z").replace(places, f"{places}, {predicate}")
         arm = f"""\
 #if defined(__GNUC__) && !defined(__clang__)
 npu_i16x8 r;
-__asm__("vmsr p0, %3\\n\\tvpst\\n\\tvldrbt.u16 %q0, [%1, %q2]"
+__asm__("vmsr p0, %3\\n\\tvpst\\n\\tvldrbt.{sign}16 %q0, [%1, %q2]"
         : "=&w"(r) : "r"(at), "w"(places), "r"({predicate}) : "p0", "memory");
 return r;
 #else
-return vreinterpretq_s16_u16({loaded});
+{arm.replace(whole, loaded)}
 #endif"""
     return f"gather{kind}{end}", Helper(
         f"npu_i16x8 {{}}(const {byte} *at, npu_i16x8 places)",
-        f"{text_of(op)} at their places, without signs.",
+        f"{text_of(op)} at their places, {text}.",
         f"npu_i16x8 r;\nfor (int i = 0; i < 8; ++i) {{\n    r.lane[i] = {value};\n}}\nreturn r;",
         arm,
         ARM,

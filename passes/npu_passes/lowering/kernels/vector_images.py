@@ -248,9 +248,7 @@ class ImageKernel:
     def put(self, blocks: Iterable[tuple[Index, Block]], row: Index) -> None:
         """Requantise and store what is kept of pixels from some columns on."""
         if isinstance(self.outputs, FoldedOutputs):
-            found = list(blocks)
-            for column in dict.fromkeys(column for column, _ in found):
-                self.outputs.put_all([each for at, each in found if at == column], row, column)
+            self.outputs.put_all(blocks, row)
             return
         for column, (kept, filter, filters, scales) in blocks:
             self.outputs.put(kept, filter, filters, row, column, scales=scales)

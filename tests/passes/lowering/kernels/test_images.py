@@ -18,7 +18,14 @@ from helpers.kernel_roads import DSP, VECTORS, lowered
 from helpers.pipeline import context, run_passes
 from helpers.vector_depthwise import check_core, check_host
 from npu_dialect.interpreters import run_function
-from npu_dialect.npu import Conv2dOp, MaxPool2dOp, PoolAttr, RequantizeAttr, TransposeOp
+from npu_dialect.npu import (
+    ActivationAttr,
+    Conv2dOp,
+    MaxPool2dOp,
+    PoolAttr,
+    RequantizeAttr,
+    TransposeOp,
+)
 from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.quantization import ui8
@@ -47,6 +54,7 @@ class Shape:
     pool: PoolAttr | None = None
     overlap: Overlap | None = None
     groups: int = 1
+    bounds: tuple[float, float] | None = None
 
 
 def network(shape: Shape) -> ModuleOp:
@@ -72,7 +80,12 @@ def network(shape: Shape) -> ModuleOp:
         dilations=shape.dilations,
         groups=shape.groups,
         zero_points=(shape.point + FLIPPED * shape.unsigned, 0),
-        epilogue=Epilogue(RequantizeAttr.of(scales, 9), pool=shape.pool, overlap=shape.overlap),
+        epilogue=Epilogue(
+            RequantizeAttr.of(scales, 9),
+            None if shape.bounds is None else ActivationAttr.clamp(*shape.bounds),
+            shape.pool,
+            shape.overlap,
+        ),
     )
     y = maker.add(maker.named(layer), element)
     copy = MaxPool2dOp(y, PoolAttr.of("max", (1, 1), (1, 1)), TensorType(element, []))
@@ -177,6 +190,36 @@ def test_channels_last_in_groups_give_the_bits_of_the_layer(shape: Shape) -> Non
     loops_of(shape)
 
 
+FOLDS = st.builds(
+    Shape,
+    st.tuples(st.just(1), st.integers(1, 4), st.integers(5, 9), st.integers(5, 22)),
+    st.sampled_from((3, 8, 12, 17)),
+    st.tuples(st.integers(1, 3), st.just(3)),
+    st.tuples(st.integers(1, 2), st.integers(1, 2)),
+    st.tuples(*[st.integers(0, 1)] * 4),
+    point=st.sampled_from((-128, 3)),
+    unsigned=st.booleans(),
+    pool=st.builds(
+        PoolAttr.of,
+        st.just("max"),
+        st.tuples(st.just(3), st.integers(2, 4)),
+        st.tuples(st.integers(1, 2), st.integers(1, 3)),
+        st.tuples(*[st.integers(0, 1)] * 4),
+    ),
+    overlap=st.just(Overlap.ACCUMULATE),
+    bounds=st.sampled_from((None, (-60.0, 41.0))),
+)
+
+
+@settings(deadline=None, max_examples=25)
+@given(FOLDS)
+def test_outputs_are_folded_into_windows_that_overlap(shape: Shape) -> None:
+    """Groups of eight filters and rests, windows that are known and others, cut ones and none."""
+    assert shape.pool is not None
+    if shape.pool.overlaps and min(axis.outputs for axis in shape.pool.axes(*extents(shape))) > 0:
+        loops_of(shape)
+
+
 IMAGE = Shape((1, 3, 9, 10), 5, (3, 3), pads=(1, 1, 1, 1))
 LARGE = replace(IMAGE, input=(1, 3, 17, 19), filters=8)
 KINDS = {
@@ -191,6 +234,15 @@ KINDS = {
     "folded": replace(
         LARGE,
         input=(2, 3, 9, 8),
+        pool=PoolAttr.of("max", (3, 3), (2, 2)),
+        overlap=Overlap.ACCUMULATE,
+    ),
+    "folded, 18 filters": replace(
+        LARGE,
+        filters=18,
+        strides=(2, 2),
+        pads=(0, 0, 0, 0),
+        unsigned=True,
         pool=PoolAttr.of("max", (3, 3), (2, 2)),
         overlap=Overlap.ACCUMULATE,
     ),
@@ -229,6 +281,22 @@ def test_windows_are_gathered(name: str) -> None:
     assert ("mve.gather_bytes" in loops) == (name in NEAR)
     assert ("mve.push_bytes" in loops) == (name not in NEAR)
     assert "mve.mul_rows" in loops
+
+
+@pytest.mark.parametrize("unsigned", [False, True])
+@pytest.mark.parametrize(("strides", "known"), [((2, 2), True), ((2, 3), False)])
+def test_eight_filters_are_folded_at_once(
+    unsigned: bool, strides: tuple[int, int], known: bool
+) -> None:
+    """The windows of a pair of pixels are known if their strides are that of the pair's loop."""
+    pool = PoolAttr.of("max", (3, 3), strides)
+    shape = replace(KINDS["folded"], input=(1, 3, 9, 21), filters=16, pool=pool, unsigned=unsigned)
+    loops = loops_of(shape)
+    folded = [line for line in loops.splitlines() if "mve.gather %" in line and "reach 8" in line]
+    assert all((" signed :" in line) != unsigned for line in folded)
+    assert folded
+    inner = loops[loops.index("scf.for %ox") :]
+    assert ("scf.for %px" in inner) == (not known)
 
 
 @pytest.mark.parametrize(
