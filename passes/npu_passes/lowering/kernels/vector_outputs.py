@@ -388,16 +388,18 @@ class FoldedOutputs(VectorOutputs):
     def raise_to(self, found: Folded, place: SSAValue) -> None:
         """Raise the maxima at a place to the values of a vector."""
         b, memory = self.b, (self.memory, place)
-        if not found.eight:
-            best = b.insert(mve.LoadOp(*memory, mve.I32X4, found.first), "best").result
-            best = b.insert(mve.MaxOp(best, found.value), "best").result
-            b.insert(mve.StoreOp(best, *memory, found.first))
-            return
-        turns = [group + lane for lane in range(FOUR) for group in (0, FOUR)]
-        targets, signed = self.bytes.vector("targets", turns), element_of(self.memory) == i8
-        best = b.insert(mve.GatherOp(*memory, targets, 2 * FOUR, signed=signed), "best").result
+        if found.eight:
+            turns = [group + lane for lane in range(FOUR) for group in (0, FOUR)]
+            places = self.bytes.vector("targets", turns), 2 * FOUR
+            load = mve.GatherOp(*memory, *places, signed=element_of(self.memory) == i8)
+        else:
+            places, load = None, mve.LoadOp(*memory, mve.I32X4, found.first)
+        best = b.insert(load, "best").result
         best = b.insert(mve.MaxOp(best, found.value), "best").result
-        b.insert(mve.ScatterOp(best, *memory, targets, 2 * FOUR, saturated=True))
+        if places is None:
+            b.insert(mve.StoreOp(best, *memory, found.first))
+        else:
+            b.insert(mve.ScatterOp(best, *memory, *places, saturated=True))
 
 
 def is_behind(block: Block, before: Block) -> bool:

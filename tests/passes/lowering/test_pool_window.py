@@ -1,0 +1,67 @@
+"""The pooling windows that hold outputs of a loop's steps, where they are the same in each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+
+from npu_dialect.windows import Axis
+from npu_passes.lowering.pool_window import windows_around
+from npu_passes.support.loop_builder import Index, LoopBuilder
+
+AXES = st.builds(
+    Axis,
+    size=st.integers(4, 30),
+    kernel=st.integers(1, 4),
+    stride=st.integers(1, 3),
+    before=st.integers(0, 2),
+    after=st.integers(0, 2),
+    dilation=st.integers(1, 2),
+)
+
+
+def builder() -> LoopBuilder:
+    """A builder in a function without ops."""
+    end = ReturnOp()
+    FuncOp("f", ((), ()), Region(Block([end])))
+    return LoopBuilder(end)
+
+
+@settings(deadline=None, max_examples=300)
+@given(AXES, st.integers(0, 5), st.integers(2, 8), st.integers(1, 4), st.integers(1, 3))
+@example(Axis(31, 3, 2), 1, 13, 2, 2)
+@example(Axis(31, 3, 2), 1, 13, 3, 1)
+def test_windows_of_a_loop(axis: Axis, low: int, steps: int, step: int, count: int) -> None:
+    found: list[tuple[Index, tuple[range, ...]] | None] = []
+    b = builder()
+
+    def body(index: Index, _: Sequence[SSAValue]) -> tuple[()]:
+        found.append(windows_around(b, axis, index, count))
+        return ()
+
+    b.loop(low, low + steps * step, body, step=step)
+    here = [
+        [axis.holders(at + n) for n in range(count)] for at in range(low, low + steps * step, step)
+    ]
+    moves = step // axis.stride
+    alike = step % axis.stride == 0 and all(
+        held == [range(each.start + number * moves, each.stop + number * moves) for each in here[0]]
+        for number, held in enumerate(here)
+    )
+    (around,) = found
+    assert (around is not None) == (alike and axis.dilation == 1)
+    assert around is None or list(around[1]) == here[0]
+
+
+def test_a_place_that_is_known() -> None:
+    axis = Axis(31, 3, 2)
+    assert windows_around(builder(), axis, 4, 2) == (0, (range(1, 3), range(2, 3)))
+
+
+def test_a_place_that_no_loop_visits() -> None:
+    b = builder()
+    assert windows_around(b, Axis(31, 3, 2), b.value(4), 2) is None
