@@ -245,7 +245,7 @@ def mutants(_: Path) -> Result:
     return script("mutants.py", "--passing", "-j", str(os.cpu_count() or 1))
 
 
-SHARES = 4
+SHARES = 6
 """Continuous integration plants one of so many shares of the faults."""
 
 
