@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npu_plans.prefetch.plan import MOST_STEPS, Plan
+from npu_plans.prefetch.plan import Plan
 from npu_plans.prefetch.problem import Block, Transfer
 from npu_plans.prefetch.shorter_waits import shorten_waits
 
@@ -89,18 +89,14 @@ def wait_later(plan: Plan, transfer: Transfer, *, deep: bool) -> None:
 
     With `deep`, behind as many steps as take as long as the store.
     """
-    last, touches = plan.place[transfer.wait], plan.touches(transfer)
+    last = plan.place[transfer.wait]
     beside = plan.work(plan.place[transfer.start], last, spare=deep)
     cycles, to = transfer.cycles if deep else 1, last
-    for place in range(last + 1, min(len(plan.order), last + MOST_STEPS)):
+    for step, place in plan.behind(transfer):
         if beside >= cycles:
             break
-        step = plan.block.steps[plan.order[place]]
-        if step.fixed or step.meets(touches):
-            break
         if step.work:
-            places = range(last + 1, place + 1)
-            if not plan.can_live(transfer, places):
+            if not plan.can_live(transfer, range(last + 1, place + 1)):
                 break
             beside += step.spare if deep else step.work
             to = place

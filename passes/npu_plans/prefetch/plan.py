@@ -130,6 +130,15 @@ class Plan:
             else:
                 yield step, place
 
+    def behind(self, transfer: Transfer) -> Iterator[tuple[Step, int]]:
+        """The steps that the wait of a store may cross, the next one first, and their places."""
+        first, touches = self.place[transfer.wait], self.touches(transfer)
+        for place in range(first + 1, min(len(self.order), first + MOST_STEPS)):
+            step = self.block.steps[self.order[place]]
+            if step.fixed or step.meets(touches):
+                return
+            yield step, place
+
     def comes_first(self, number: int, transfer: Transfer) -> bool:
         """Whether a step starts a load that is needed earlier than another one."""
         other = self.starts.get(number)

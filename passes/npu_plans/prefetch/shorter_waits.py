@@ -89,13 +89,9 @@ def stands(plan: Plan, number: int) -> bool:
 
 def later(plan: Plan, store: Transfer) -> Iterator[range]:
     """Wait for a store behind one more step that takes time, again and again."""
-    first, touches = plan.place[store.wait], plan.touches(store)
-    for place in range(first + 1, min(len(plan.order), first + MOST_STEPS)):
-        number = plan.order[place]
-        step = plan.block.steps[number]
-        if step.fixed or step.meets(touches):
-            return
-        if step.work or number in plan.waits:
+    first = plan.place[store.wait]
+    for step, place in plan.behind(store):
+        if step.work or plan.order[place] in plan.waits:
             if not plan.can_live(store, range(plan.place[store.wait] + 1, place + 1)):
                 return
             plan.move([store.wait], place + 1)

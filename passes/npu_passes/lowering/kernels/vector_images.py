@@ -29,11 +29,12 @@ from npu_dialect.npu import PoolAttr
 from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Filters, Side, Window
+from npu_passes.lowering.kernels.folded_outputs import Block, FoldedOutputs
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.signed_bytes import SignedBytes
-from npu_passes.lowering.kernels.vector_outputs import Block, FoldedOutputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_runs import part
 from npu_passes.lowering.kernels.vector_starts import Classes
 from npu_passes.lowering.kernels.walk import each_row, visit

@@ -14,21 +14,16 @@ has more to do, the sums are stored one by one, as other kernels do.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import limits_of
-from npu_passes.lowering.kernels.byte_stores import ByteStores, Ends
+from npu_passes.lowering.kernels.byte_stores import Ends
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.vector_sums import FusedAddition
-from npu_passes.lowering.pool_window import windows_around, windows_with
 from npu_passes.support.integers import Scaling, element_of
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.near_halves import largest_product, near_halves
@@ -244,167 +239,3 @@ class VectorOutputs(Outputs):
             b.insert(mve.StoreOp(found, self.memory, b.value(at), first, saturated=True))
             return
         b.insert(mve.StoreOp(self.bounded(numbers), self.memory, b.value(at), first))
-
-
-Block: TypeAlias = tuple[Sequence[SSAValue], Index, int, SSAValue]
-"""What is kept of some pixels, the first filter, the number of filters, and their scales."""
-Pixels: TypeAlias = dict[Index, list[list["Folded"]]]
-"""The outputs of each of some neighbouring pixels, by the column of the first one."""
-
-
-@dataclass(frozen=True)
-class Folded:
-    """A vector of outputs of a pixel: the first filter, and how many lanes count; None: all.
-
-    Eight outputs are halves; two groups of four filters take turns in the lanes.
-    """
-
-    value: SSAValue
-    filter: Index
-    first: int | None = None
-    eight: bool = False
-
-
-class FoldedOutputs(VectorOutputs):
-    """Folds each vector of outputs into the windows of a max pool that hold it (`folding.py`).
-
-    Eight filters are folded at once if both groups of four are at hand. The maxima then take 4
-    instructions in place of 6, and the outputs half of the registers.
-    """
-
-    @cached_property
-    def bytes(self) -> ByteStores:
-        """What makes eight outputs halves."""
-        return ByteStores(self.b, self.layer.op, self.memory, self.ends, self.splat)
-
-    def put(
-        self,
-        kept: Sequence[SSAValue],
-        filter: Index,
-        filters: int,
-        row: Index,
-        column: Index,
-        *,
-        flat: bool = False,
-        scales: SSAValue | None = None,
-    ) -> None:
-        """See `VectorOutputs`; outputs that are folded are never `flat`."""
-        scales = self.scales(filter, filters) if scales is None else scales
-        self.put_all([(column, (kept, filter, filters, scales))], row)
-
-    def put_all(self, blocks: Iterable[tuple[Index, Block]], row: Index) -> None:
-        """Store blocks of filters of neighbouring pixels, each with the column of the first one.
-
-        The windows that hold a pixel are found once for all of its blocks.
-        """
-        pixels: Pixels = {}
-        single: dict[Index, Block] = {}
-        for column, block in blocks:
-            before = single.pop(column, None)
-            if before is not None and is_behind(block, before):
-                self.take_eight(pixels, column, before, block)
-                continue
-            if before is not None:
-                self.take_four(pixels, column, before)
-            single[column] = block
-        for column, block in single.items():
-            self.take_four(pixels, column, block)
-        for column, values in pixels.items():
-            self.fold(values, row, column)
-
-    def take_four(self, pixels: Pixels, column: Index, block: Block) -> None:
-        """Requantise a block of filters."""
-        kept, filter, filters, scales = block
-        first = None if filters == FOUR else filters
-        for sums, found in zip(kept, pixels.setdefault(column, [[] for _ in kept]), strict=True):
-            value = self.bounded(self.products(sums, scales))
-            found.append(Folded(value, filter, first))
-
-    def take_eight(self, pixels: Pixels, column: Index, one: Block, other: Block) -> None:
-        """Requantise two blocks of four filters."""
-        places = pixels.setdefault(column, [[] for _ in one[0]])
-        for *both, found in zip(one[0], other[0], places, strict=True):
-            fours = [self.products(sums, each[3]) for sums, each in zip(both, (one, other))]
-            found.append(Folded(self.bytes.halves(*fours), one[1], eight=True))
-
-    def fold(self, pixels: Sequence[Sequence[Folded]], row: Index, column: Index) -> None:
-        """Raise the maxima of all windows with some pixels to their values.
-
-        Pixels of a window are compared first if the windows of all of them are known.
-        """
-        b, folding = self.b, self.layer.folding
-        assert folding is not None
-        rows, columns = folding.axes
-        known = windows_around(b, columns, column, len(pixels))
-        if known is None:
-            for number, values in enumerate(pixels):
-                self.fold_one(values, row, b.add(column, number))
-            return
-        base, held = known
-        windows = range(min(each.start for each in held), max(each.stop for each in held))
-        found = {
-            window: self.best_of([pixel for pixel, each in zip(pixels, held) if window in each])
-            for window in windows
-        }
-
-        def one_row(py: Index) -> tuple[()]:
-            for window, values in found.items():
-                self.raise_all(values, py, b.add(base, window))
-            return ()
-
-        windows_with(b, rows, row, one_row, "py")
-
-    def fold_one(self, values: Sequence[Folded], row: Index, column: Index) -> None:
-        """Raise the maxima of all windows with a pixel."""
-        b, folding = self.b, self.layer.folding
-        assert folding is not None
-        rows, columns = folding.axes
-
-        def one(py: Index, px: Index) -> tuple[()]:
-            self.raise_all(values, py, px)
-            return ()
-
-        def one_row(py: Index) -> tuple[()]:
-            windows_with(b, columns, column, lambda px: one(py, px), "px")
-            return ()
-
-        windows_with(b, rows, row, one_row, "py")
-
-    def best_of(self, pixels: Sequence[Sequence[Folded]]) -> list[Folded]:
-        """The maxima of some pixels, vector by vector; none of no pixel."""
-        found: list[Folded] = []
-        for first, *others in zip(*pixels, strict=True):
-            (value,) = self.greatest([first.value], [each.value for each in others])
-            found.append(replace(first, value=value))
-        return found
-
-    def raise_all(self, values: Sequence[Folded], py: Index, px: Index) -> None:
-        """Raise the maxima of a window."""
-        b, (pixel, line) = self.b, self.steps
-        start = b.add(b.mul(py, line), b.mul(px, pixel))
-        for each in values:
-            self.raise_to(each, b.value(b.add(start, each.filter)))
-
-    def raise_to(self, found: Folded, place: SSAValue) -> None:
-        """Raise the maxima at a place to the values of a vector."""
-        b, memory = self.b, (self.memory, place)
-        if found.eight:
-            turns = [group + lane for lane in range(FOUR) for group in (0, FOUR)]
-            places = self.bytes.vector("targets", turns), 2 * FOUR
-            load = mve.GatherOp(*memory, *places, signed=element_of(self.memory) == i8)
-        else:
-            places, load = None, mve.LoadOp(*memory, mve.I32X4, found.first)
-        best = b.insert(load, "best").result
-        best = b.insert(mve.MaxOp(best, found.value), "best").result
-        if places is None:
-            b.insert(mve.StoreOp(best, *memory, found.first))
-        else:
-            b.insert(mve.ScatterOp(best, *memory, *places, saturated=True))
-
-
-def is_behind(block: Block, before: Block) -> bool:
-    """Whether a block has the four filters behind the four of another one."""
-    (_, filter, filters, _), (_, start, count, _) = block, before
-    if not (isinstance(filter, int) and isinstance(start, int)):
-        return False
-    return filters == count == FOUR and filter == start + FOUR

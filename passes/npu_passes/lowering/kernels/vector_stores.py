@@ -17,11 +17,11 @@ from xdsl.ir import Attribute, SSAValue
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import map_steps, pixel_steps
 from npu_passes.lowering.epilogue import Sum
+from npu_passes.lowering.kernels.folded_outputs import FoldedOutputs
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import (
     FOUR,
-    FoldedOutputs,
     Outputs,
     SingleOutputs,
     VectorOutputs,
