@@ -223,8 +223,12 @@ def pytest_of_torch(folder: Path) -> Result:
 
 
 def rest_of_pytest(folder: Path) -> Result:
-    """Run slow tests that are not long, what needs torch, and property tests with all examples."""
-    return pytest(folder, "-m", "(slow or torch or hypothesis) and not long")
+    """Run a share of the slow tests, of those that need torch, and of all examples of properties.
+
+    Long tests are not among them. The commit's hash says which share.
+    """
+    wanted = "(slow or torch or hypothesis) and not long"
+    return pytest(folder, "-m", wanted, "--share", share_of(TEST_SHARES))
 
 
 def long_pytest(folder: Path) -> Result:
@@ -245,18 +249,23 @@ def mutants(_: Path) -> Result:
     return script("mutants.py", "--passing", "-j", str(os.cpu_count() or 1))
 
 
-SHARES = 6
-"""Continuous integration plants one of so many shares of the faults."""
+TEST_SHARES, FAULT_SHARES = 2, 6
+"""Continuous integration runs one of so many shares of the tests that `make test` leaves out, and
+plants one of so many shares of the faults."""
+
+
+def share_of(shares: int) -> str:
+    """The share, as number/shares, that the commit's hash chooses."""
+    found = subprocess.run(
+        ("git", "rev-parse", "HEAD"), cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    return f"{int(found.stdout.strip() or '0', 16) % shares}/{shares}"
 
 
 def some_mutants(_: Path) -> Result:
     """Plant a share of the faults; the commit's hash says which one."""
-    found = subprocess.run(
-        ("git", "rev-parse", "HEAD"), cwd=ROOT, check=False, capture_output=True, text=True
-    )
-    chosen = int(found.stdout.strip() or "0", 16) % SHARES
     workers = str(os.cpu_count() or 1)
-    return script("mutants.py", "--passing", "--share", f"{chosen}/{SHARES}", "-j", workers)
+    return script("mutants.py", "--passing", "--share", share_of(FAULT_SHARES), "-j", workers)
 
 
 def script(name: str, *arguments: str) -> Result:

@@ -3,14 +3,15 @@
 The workers of pytest-xdist select the tests, so they send the names to the process that prints.
 
 Without the slow tests, Hypothesis also tries fewer examples of each property. `-m ""` runs all
-tests with all examples. The tests of `long.txt` get the mark `long`, which continuous integration
-leaves out.
+tests with all examples. The tests of `slow.txt` get the mark `slow`, and those of `long.txt` the
+mark `long`, which continuous integration leaves out.
 """
 
 from __future__ import annotations
 
 import gc
 import logging
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,28 @@ LEFT_OUT = pytest.StashKey[set[str]]()
 SEEN = pytest.StashKey[set[int]]()
 """Ids of the test functions whose settings are final. Several tests may share one function."""
 OUTPUT_KEY = "left_out"
-LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
-"""The ids of the long tests, and comments."""
+
+
+def ids_in(name: str) -> frozenset[str]:
+    """The ids of the tests that a file of this folder names, and its comments."""
+    return frozenset(Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines())
+
+
+SLOW, LONG = ids_in("slow.txt"), ids_in("long.txt")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "run one of so many shares of the tests; which one a test is in, its id says"
+    parser.addoption("--share", metavar="K/N", help=text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    share: str | None = config.getoption("--share")
+    if share is not None:
+        chosen, shares = map(int, share.split("/"))
+        items[:] = [
+            item for item in items if zlib.crc32(item.nodeid.encode()) % shares == chosen % shares
+        ]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +70,8 @@ SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid in SLOW:
+        item.add_marker(pytest.mark.slow)
     if item.nodeid in LONG:
         item.add_marker(pytest.mark.long)
     function: Any = getattr(item, "obj", None)

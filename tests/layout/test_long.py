@@ -1,14 +1,16 @@
-"""tests/long.txt names tests that are there."""
+"""tests/long.txt and tests/slow.txt name tests that are there."""
 
 import re
 
+import pytest
+
 from helpers.paths import ROOT
 
-NAMES = (ROOT / "tests" / "long.txt").read_text(encoding="utf-8").splitlines()
 
-
-def test_names_are_those_of_tests() -> None:
-    found = [name for name in NAMES if not name.startswith("# ")]
+@pytest.mark.parametrize("file_of_names", ["long.txt", "slow.txt"])
+def test_names_are_those_of_tests(file_of_names: str) -> None:
+    names = (ROOT / "tests" / file_of_names).read_text(encoding="utf-8").splitlines()
+    found = [name for name in names if not name.startswith("# ")]
     assert len(found) == len(set(found))
     assert found == sorted(found)
     for name in found:

@@ -15,6 +15,9 @@ import pytest
 
 from helpers.paths import ROOT
 
+COPIED = ("pyproject.toml", "tests/conftest.py", "tests/long.txt", "tests/slow.txt")
+"""What a folder needs whose tests are to run as those of the project."""
+
 
 @pytest.fixture(scope="module")
 def check() -> ModuleType:
@@ -107,7 +110,7 @@ def test_pytest_report(check: ModuleType, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.slow
 def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     """pytest-xdist's workers send the names; with `-m ""` the slow tests run."""
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/long.txt"):
+    for name in COPIED:
         (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "test_it.py").write_text(
         "import pytest\n@pytest.mark.slow\ndef test_long(): pass\ndef test_short(): pass\n"
@@ -127,12 +130,26 @@ def test_slow_tests_are_left_out_by_name(tmp_path: Path) -> None:
     assert "left out" not in everything
 
 
+def test_each_test_is_in_one_share(tmp_path: Path) -> None:
+    for name in COPIED:
+        (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
+    tests = "import pytest\n@pytest.mark.parametrize('n', range(40))\ndef test_it(n): pass\n"
+    (tmp_path / "test_it.py").write_text(tests)
+    command = (sys.executable, "-m", "pytest", "test_it.py", "-q", "--collect-only", "--share")
+    shares: list[set[str]] = []
+    for share in ("0/3", "1/3", "2/3"):
+        done = subprocess.run((*command, share), cwd=tmp_path, capture_output=True, text=True)
+        shares.append({line for line in done.stdout.splitlines() if "::" in line})
+    assert [len(each) > 4 for each in shares] == [True] * 3
+    assert sum(map(len, shares)) == len(set().union(*shares)) == 40
+
+
 @pytest.mark.parametrize(("more", "count"), [((), 3), (("-m", ""), 27)])
 def test_properties_have_fewer_examples_without_slow_tests(
     tmp_path: Path, more: tuple[str, ...], count: int
 ) -> None:
     """The number of examples is right even if several tests share the function."""
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/long.txt"):
+    for name in COPIED:
         (tmp_path / Path(name).name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "test_it.py").write_text(
         "import pytest\n"
