@@ -85,29 +85,55 @@ def test_places_are_multiples_of_the_step(op: str) -> None:
     run_function(some, "k", [data, np.array(3), np.append(apart[:7], np.int16(15))])
 
 
-def test_lanes_with_one_place_have_equal_bytes() -> None:
-    module = parse("""
-    func.func @k(%x: memref<20xi8>, %v: memref<8xi16>, %p: memref<8xi16>) {
+@pytest.mark.parametrize(("op", "bits"), [("mve.scatter", 16), ("mve.scatter_bytes", 8)])
+def test_lanes_with_one_place_have_equal_bytes(op: str, bits: int) -> None:
+    lanes, kind = 128 // bits, np.dtype(f"int{bits}")
+    vector, line = f"vector<{lanes}xi{bits}>", f"memref<{lanes}xi{bits}>"
+    module = parse(f"""
+    func.func @k(%x: memref<20xi8>, %v: {line}, %p: {line}) {{
       %i = arith.constant 0 : index
-      %at = mve.load %p[%i] : memref<8xi16> -> vector<8xi16>
-      %value = mve.load %v[%i] : memref<8xi16> -> vector<8xi16>
-      mve.scatter %value, %x[%i] at %at reach 9 : memref<20xi8>
+      %at = mve.load %p[%i] : {line} -> {vector}
+      %value = mve.load %v[%i] : {line} -> {vector}
+      {op} %value, %x[%i] at %at reach {lanes} : memref<20xi8>
       func.return
-    }""")
-    data, places = np.zeros(20, np.int8), np.array([0, 1, 2, 3, 4, 5, 6, 6], np.int16)
+    }}""")
+    data, places = np.zeros(20, np.int8), np.minimum(np.arange(lanes), lanes - 2).astype(kind)
     run_function(module, "k", [data, places * 3, places])
     with pytest.raises(InterpretationError, match="equal bytes for lanes with one place"):
-        run_function(module, "k", [data, np.arange(8, dtype=np.int16), places])
+        run_function(module, "k", [data, np.arange(lanes).astype(kind), places])
 
 
-def test_no_byte_outside_of_the_reach() -> None:
-    module = parse("""
-    func.func @k(%x: memref<20xi8>, %i: index, %p: memref<16xi8>) {
-      %zero = arith.constant 0 : index
-      %at = mve.load %p[%zero] : memref<16xi8> -> vector<16xi8>
-      %r = mve.gather_bytes %x[%i] at %at reach 9 : memref<20xi8>
+@pytest.mark.parametrize("op", ["mve.scatter", "mve.scatter_bytes"])
+def test_nothing_is_stored_to_a_constant(op: str) -> None:
+    vector = "vector<8xi16>" if op == "mve.scatter" else "vector<16xi8>"
+    module = parse(f"""
+    "memref.global"() <{{
+      sym_name = "x", sym_visibility = "private", type = memref<4xi8>,
+      initial_value = dense<2> : tensor<4xi8>, constant
+    }}> : () -> ()
+    func.func @k() {{
+      %x = memref.get_global @x : memref<4xi8>
+      %i = arith.constant 0 : index
+      %none = arith.constant 0 : i32
+      %zeros = mve.splat %none : i32 -> {vector}
+      {op} %zeros, %x[%i] at %zeros reach 1 : memref<4xi8>
       func.return
-    }""")
+    }}""")
+    with pytest.raises(InterpretationError, match="store to a constant"):
+        run_function(module, "k", [])
+
+
+@pytest.mark.parametrize("op", ["%r = mve.gather_bytes", "mve.scatter_bytes %zeros,"])
+def test_no_byte_outside_of_the_reach(op: str) -> None:
+    module = parse(f"""
+    func.func @k(%x: memref<20xi8>, %i: index, %p: memref<16xi8>) {{
+      %zero = arith.constant 0 : index
+      %none = arith.constant 0 : i32
+      %zeros = mve.splat %none : i32 -> vector<16xi8>
+      %at = mve.load %p[%zero] : memref<16xi8> -> vector<16xi8>
+      {op} %x[%i] at %at reach 9 : memref<20xi8>
+      func.return
+    }}""")
     data, near = np.zeros(20, np.int8), np.arange(16, dtype=np.int8) % 9
     for index in (0, 11):
         run_function(module, "k", [data, np.array(index), near])

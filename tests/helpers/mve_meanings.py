@@ -30,10 +30,11 @@ INPUTS = ("i8", "i8", "ui8", "i16", "i16", "i32", "i32", "f32", "f32", "f32")
 """The element types of the inputs; each has the name `x` and its number."""
 OUTPUTS = (
     *("i8", "i16", "i32", "f32", "i8", "ui8", "f32", "i8", "i8", "ui8", "ui8"),
-    *("i8", "ui8", "ui8", "i8"),
+    *("i8", "ui8", "ui8", "i8", "i8", "ui8"),
 )
 """The element types of the outputs: one for each type of vector, two for narrow stores, one for
-stores with gaps, four for stores at places, and four for stores that saturate."""
+stores with gaps, four for stores at places, four for stores that saturate, and two for stores of
+sixteen bytes at places."""
 PLACES = (3, 14, 0, 8, 9, 1, 12, 5)
 """Where bytes are loaded and stored that lie apart."""
 REACH = 16
@@ -44,6 +45,9 @@ SCATTERED = ((7, 3, 255, True), (8, 4, SOME, False), (9, 3, 255, True), (10, 4, 
 """Stores at places: the numbers of output and input, the mask, and whether they are saturated."""
 SATURATED = ((11, 9, None), (12, 8, 3), (13, 3, None), (14, 4, 5))
 """Stores that saturate: the numbers of output and input, and how many lanes, if not all."""
+SPREAD = ((15, 0), (16, 1))
+"""Stores of 16 bytes at the places, and at those behind all of them by turns: the numbers of output
+and input."""
 LANES = {"i8": 16, "i16": 8, "i32": 4, "f32": 4}
 
 

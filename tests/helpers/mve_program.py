@@ -19,6 +19,7 @@ from helpers.mve_meanings import (
     SCATTERED,
     SIZE,
     SOME,
+    SPREAD,
     Array,
     Case,
     across,
@@ -112,6 +113,16 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
             [np.clip(rows(case.arrays[each], 8), -128, 127) for each in (3, 4)], axis=2
         ).reshape(-1, 16),
     ),
+    (
+        "i8",
+        "mve.narrow_bytes %v3, %v4 unsigned : vector<8xi16> -> VECTOR",
+        lambda case: (
+            np.stack([np.clip(rows(case.arrays[each], 8), 0, 255) for each in (3, 4)], axis=2)
+            .astype(np.uint8)
+            .reshape(-1, 16)
+            .view(np.int8)
+        ),
+    ),
     *(
         (
             "i16",
@@ -155,6 +166,11 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         "i32",
         "mve.mul_lanes %v0, %v1, %v1, %v0 by %v1 : VECTOR",
         lambda case: np.stack([products(one, 1, "i8")(case)[:, 0] for one in (0, 1, 1, 0)], axis=1),
+    ),
+    (
+        "i32",
+        "mve.mul_lanes %v1, %v0, %v0, %v1 by %v1 in_place : VECTOR",
+        lambda case: np.stack([products(one, 1, "i8")(case)[:, 0] for one in (1, 0, 0, 1)], axis=1),
     ),
     (
         "i32",
@@ -232,14 +248,15 @@ def sizes() -> list[tuple[str, str, int]]:
     apart = [
         (f"o{number}", OUTPUTS[number], REACH * COUNT) for number, *_ in (*SCATTERED, *SATURATED)
     ]
-    return [*inputs, *outputs, ("o6", "f32", 8 * COUNT), *apart]
+    spread = [(f"o{number}", OUTPUTS[number], 2 * REACH * COUNT) for number, _ in SPREAD]
+    return [*inputs, *outputs, ("o6", "f32", 8 * COUNT), *apart, *spread]
 
 
 def expected(case: Case) -> list[Array]:
     """The outputs: of each kind the results of all ops; then what is stored in other ways.
 
-    That is the lowest bits of x5, x7 beside x8, at the places x3 and some lanes of x4, twice, and
-    saturated x9, x8, x3 and x4.
+    That is the lowest bits of x5, x7 beside x8, at the places x3 and some lanes of x4, twice,
+    saturated x9, x8, x3 and x4, and x0 and x1 at twice as many places.
     """
     found: list[Array] = []
     for kind in OUTPUTS[:4]:
@@ -262,6 +279,11 @@ def expected(case: Case) -> list[Array]:
         values[:, [PLACES[lane] for lane in some]] = halves.astype(kind)
         found.append(values.ravel())
     found += [saturated(case, number, count, OUTPUTS[out]) for out, number, count in SATURATED]
+    for output, number in SPREAD:
+        values = np.zeros((COUNT, 2 * REACH), KINDS[OUTPUTS[output]])
+        places = [each for place in PLACES for each in (place, place + REACH)]
+        values[:, places] = rows(case.arrays[number], 16).astype(values.dtype)
+        found.append(values.ravel())
     return found
 
 
@@ -338,11 +360,17 @@ def placed() -> str:
     joins = [f"%{side} = mve.join {', '.join(four)} : vector<4xi32>" for side, four in sides]
     narrow = "%places = mve.narrow %even, %odd : vector<4xi32> -> vector<8xi16>"
     bytes_ = "%near = mve.as_bytes %places : vector<8xi16> -> vector<16xi8>"
-    return "\n".join((*lines, *joins, narrow, bytes_))
+    spread = f"""
+      %farther = arith.constant {REACH} : i32
+      %behind = mve.add_scalar %places, %farther : vector<8xi16>, i32
+      %both = mve.push_bytes %behind, %places : vector<8xi16>
+      %spread = mve.as_bytes %both : vector<8xi16> -> vector<16xi8>"""
+    return "\n".join((*lines, *joins, narrow, bytes_, spread))
 
 
 def scattered(types: dict[str, str]) -> tuple[str, ...]:
-    """Stores of x3, saturated, and of some lanes of x4 at the places; and stores that saturate."""
+    """Stores of x3, saturated, and of some lanes of x4 at the places; stores that saturate; and
+    stores of x0 and x1 at twice as many places."""
     lines: list[str] = []
     for output, number, mask, saturates in SCATTERED:
         name, type_ = f"%o{output}", types[f"o{output}"]
@@ -356,6 +384,14 @@ def scattered(types: dict[str, str]) -> tuple[str, ...]:
         lines.append(f"mve.store %zeros, {name}[%block] : vector<16xi8>, {type_}")
         kinds = f"{vector(INPUTS[number])}, {type_}"
         lines.append(f"mve.store %v{number}, {name}[%block]{first} saturated : {kinds}")
+    lines.append("%blocks = arith.addi %block, %block : index")
+    lines.append("%second = arith.addi %blocks, %reach : index")
+    for output, number in SPREAD:
+        name, type_ = f"%o{output}", types[f"o{output}"]
+        for place in ("%blocks", "%second"):
+            lines.append(f"mve.store %zeros, {name}[{place}] : vector<16xi8>, {type_}")
+        at = f"at %spread reach {2 * REACH}"
+        lines.append(f"mve.scatter_bytes %v{number}, {name}[%blocks] {at} : {type_}")
     return (
         f"%reach = arith.constant {REACH} : index",
         "%block = arith.muli %i, %reach : index",

@@ -336,6 +336,30 @@ func.func @f(%m: memref<8xi8>, %i: index, %v: vector<16xi8>) {
 
 // -----
 
+func.func @f(%m: memref<?xi8>, %i: index, %v: vector<16xi8>) {
+  mve.scatter_bytes %v, %m[%i] at %v reach 257 : memref<?xi8>
+  func.return
+}
+// CHECK: expected a reach of 1 to 256, got 257
+
+// -----
+
+func.func @f(%m: memref<64xi16>, %i: index, %v: vector<16xi8>) {
+  mve.scatter_bytes %v, %m[%i] at %v reach 9 : memref<64xi16>
+  func.return
+}
+// CHECK: expected one axis of i8 or ui8 without gaps, got memref<64xi16>
+
+// -----
+
+func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
+  "mve.scatter_bytes"(%v, %m, %i, %v) <{reach = 9 : i64}> : (vector<8xi16>, memref<64xi8>, index, vector<8xi16>) -> ()
+  func.return
+}
+// CHECK: vector<16xi8>
+
+// -----
+
 func.func @f(%m: memref<64xi8>, %i: index, %v: vector<8xi16>) {
   %r = "mve.gather_bytes"(%m, %i, %v) <{reach = 9 : i64}> : (memref<64xi8>, index, vector<8xi16>) -> vector<16xi8>
   func.return

@@ -76,6 +76,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %bytes2 = mve.narrow_bytes %pr, %pr2 : vector<8xi16> -> vector<16xi8>
   // GENERIC: %bytes2 = "mve.narrow_bytes"(%pr, %pr2) : (vector<8xi16>, vector<8xi16>) -> vector<16xi8>
   %bytes2 = mve.narrow_bytes %pr, %pr2 : vector<8xi16> -> vector<16xi8>
+  // CHECK-NEXT: %bytes3 = mve.narrow_bytes %pr, %pr2 unsigned : vector<8xi16> -> vector<16xi8>
+  // GENERIC: %bytes3 = "mve.narrow_bytes"(%pr, %pr2) <{unsigned}>
+  %bytes3 = mve.narrow_bytes %pr, %pr2 unsigned : vector<8xi16> -> vector<16xi8>
   // CHECK-NEXT: mve.store %k, %m[%i] saturated : vector<4xf32>, memref<64xi8, #npu.sram>
   // GENERIC: "mve.store"(%k, %m, %i) <{saturated}> : (vector<4xf32>, memref<64xi8, #npu.sram>, index) -> ()
   mve.store %k, %m[%i] saturated : vector<4xf32>, memref<64xi8, #npu.sram>
@@ -119,6 +122,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
   // GENERIC: %window = "mve.gather_bytes"(%m, %i, %bytes) <{reach = 40 : i64}> : (memref<64xi8, #npu.sram>, index, vector<16xi8>) -> vector<16xi8>
   %window = mve.gather_bytes %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
+  // CHECK-NEXT: mve.scatter_bytes %window, %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
+  // GENERIC: "mve.scatter_bytes"(%window, %m, %i, %bytes) <{reach = 40 : i64}> : (vector<16xi8>, memref<64xi8, #npu.sram>, index, vector<16xi8>) -> ()
+  mve.scatter_bytes %window, %m[%i] at %bytes reach 40 : memref<64xi8, #npu.sram>
   // CHECK-NEXT: %pack = mve.pack %bytes, %three : vector<2x16xi8>
   // GENERIC: %pack = "mve.pack"(%bytes, %three) : (vector<16xi8>, vector<16xi8>) -> vector<2x16xi8>
   %pack = mve.pack %bytes, %three : vector<2x16xi8>
@@ -150,6 +156,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %lanes = mve.mul_lanes %bytes, %x, %bytes, %x by %three : vector<4xi32>
   // GENERIC: %lanes = "mve.mul_lanes"(%bytes, %x, %bytes, %x, %three) : (vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<16xi8>) -> vector<4xi32>
   %lanes = mve.mul_lanes %bytes, %x, %bytes, %x by %three : vector<4xi32>
+  // CHECK-NEXT: %place = mve.mul_lanes %bytes, %x, %bytes, %x by %three in_place : vector<4xi32>
+  // GENERIC: %place = "mve.mul_lanes"(%bytes, %x, %bytes, %x, %three) <{in_place}>
+  %place = mve.mul_lanes %bytes, %x, %bytes, %x by %three in_place : vector<4xi32>
   // CHECK-NEXT: %more = mve.add_scalar %j, %dot : vector<4xi32>, i32
   // GENERIC: %more = "mve.add_scalar"(%j, %dot) : (vector<4xi32>, i32) -> vector<4xi32>
   %more = mve.add_scalar %j, %dot : vector<4xi32>, i32

@@ -37,7 +37,7 @@ from npu_dialect.dsp import (
     WordsOp,
 )
 from npu_dialect.dsp.memory import WORD_BYTES
-from npu_dialect.mve import EightPlacesOp, MulRowsOp, MulRunsOp, PlacesOp, ScatterOp
+from npu_dialect.mve import EightPlacesOp, MulRowsOp, MulRunsOp, PlacesOp, ScatterBytesOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.maps import element_bytes, storage_elements
@@ -145,7 +145,8 @@ class NestReader:
                 rows = op.words * WORD_BYTES
                 yield from self.element(op.memref, [op.index], writes=False, size=rows)
             case _:
-                size, writes = op.bytes, isinstance(op, StoreVectorOp | ScatterOp)
+                size = op.bytes
+                writes = isinstance(op, StoreVectorOp | ScatterOp | ScatterBytesOp)
                 step = op.multiple if isinstance(op, EightPlacesOp) else 1
                 yield from self.element(op.memref, [op.index], writes=writes, size=size, step=step)
 

@@ -34,7 +34,7 @@ from npu_dialect.dsp import (
     StoreFloatsOp,
     StoreWordOp,
 )
-from npu_dialect.mve import GatherBytesOp, GatherOp, MulRowsOp, MulRunsOp, ScatterOp
+from npu_dialect.mve import GatherBytesOp, GatherOp, MulRowsOp, MulRunsOp, ScatterBytesOp, ScatterOp
 from npu_dialect.mve import LoadOp as LoadVectorOp
 from npu_dialect.mve import StoreOp as StoreVectorOp
 from npu_dialect.npu.layer import LayerOp
@@ -278,7 +278,14 @@ def effects_of(op: Operation, written: dict[FuncOp, set[int]]) -> Iterator[tuple
             | MulRunsOp()
         ):
             yield from ((each, False) for each in op.operands if is_buffer(each))
-        case memref.StoreOp() | StoreWordOp() | StoreFloatsOp() | StoreVectorOp() | ScatterOp():
+        case (
+            memref.StoreOp()
+            | StoreWordOp()
+            | StoreFloatsOp()
+            | StoreVectorOp()
+            | ScatterOp()
+            | ScatterBytesOp()
+        ):
             yield op.memref, True
         case CallOp():
             yield from effects_of_call(op, written)

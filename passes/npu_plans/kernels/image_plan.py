@@ -39,7 +39,7 @@ MOST = 28
 SAVED = 0.25
 """Instructions a product that vectors of bytes save, about, beside filters in lanes."""
 TOGETHER = 4
-"""The most outputs at the end of a row that are computed together."""
+"""The outputs at the end of a row that are computed together, where the output follows its map."""
 AT_END = 8
 """The most vectors that these have: half of them stay in registers, the others on the stack."""
 TAKEN, RELOADED = 1.5, 0.25
@@ -62,7 +62,7 @@ class Parts:
     """The outputs of a row: a first one `alone` if they are odd, then pairs, and the last ones.
 
     Both windows of `pairs` lie on the map; those of pairs `before` and `behind` these may not. From
-    `end` on, all are computed together.
+    `end` on, all are computed together, if there are any.
     """
 
     alone: bool
@@ -80,7 +80,8 @@ class Parts:
 class ImagePlan:
     """The windows of a map of some channels, which lie `apart`; so do pixels and lines.
 
-    `mixed`: whether one code has rows that padding cuts, and others.
+    `mixed`: whether one code has rows that padding cuts, and others. `follows`: whether the output
+    is to lie as close behind its dying map as it can.
     """
 
     rows: Axis
@@ -90,6 +91,7 @@ class ImagePlan:
     pixel: int
     line: int
     mixed: bool = False
+    follows: bool = False
 
     @property
     def taps(self) -> int:
@@ -168,8 +170,8 @@ class ImagePlan:
         If padding cuts the row, no window lies on the map.
         """
         alone = columns.total % PAIR
-        together = TOGETHER if TOGETHER * self.vectors <= AT_END else 0
-        end = max(alone, columns.total - together)
+        together = self.follows and TOGETHER * self.vectors <= AT_END
+        end = max(alone, columns.total - TOGETHER * together)
         low, high = (end, end) if cut or columns.empty else (columns.low, columns.high)
         low = min(max(alone, low + (low - alone) % PAIR), end)
         high = max(low, min(high - (high - alone) % PAIR, end))

@@ -122,16 +122,33 @@ def scatter(op: mve.ScatterOp) -> Meaning:
 
     def scattered(value: Array, buffer: Array, index: int, places: Array) -> None:
         lanes, at = lanes_at(op, buffer, index, places)
-        if not buffer.flags.writeable:
-            raise InterpretationError("store to a constant")
         ends = np.iinfo(buffer.dtype)
         found = value if op.saturated is None else np.clip(value, ends.min, ends.max)
-        stored = found[lanes].astype(buffer.dtype)
-        buffer[at] = stored
-        if (buffer[at] != stored).any():
-            raise InterpretationError("expected equal bytes for lanes with one place")
+        put(buffer, at, found[lanes].astype(buffer.dtype))
 
     return scattered
+
+
+def scatter_bytes(op: mve.ScatterBytesOp) -> Meaning:
+    """How an op stores 16 bytes that lie apart."""
+
+    def scattered(value: Array, buffer: Array, index: int, places: Array) -> None:
+        at = elements_at(op, buffer, index, places.view(np.uint8))
+        put(buffer, at, value.view(buffer.dtype))
+
+    return scattered
+
+
+def put(buffer: Array, at: Array, values: Array) -> None:
+    """Store elements.
+
+    Raises: InterpretationError if the buffer is constant, or if lanes of one place differ.
+    """
+    if not buffer.flags.writeable:
+        raise InterpretationError("store to a constant")
+    buffer[at] = values
+    if (buffer[at] != values).any():
+        raise InterpretationError("expected equal bytes for lanes with one place")
 
 
 def mul_across(op: mve.MulAcrossOp) -> Meaning:
@@ -194,7 +211,19 @@ def mul_lanes(*vectors: Array) -> Array:
     return np.array([each @ weights for each in x], np.int32)
 
 
-def narrow(kind: type[np.signedinteger[Any]]) -> Meaning:
+def narrow_bytes(op: mve.NarrowBytesOp) -> Meaning:
+    """Halves as bytes, saturated."""
+    if op.unsigned is None:
+        return narrow(np.int8)
+    saturated = narrow(np.uint8)
+
+    def narrowed(even: Array, odd: Array) -> Array:
+        return saturated(even, odd).view(np.int8)
+
+    return narrowed
+
+
+def narrow(kind: type[np.integer[Any]]) -> Meaning:
     """Lanes as narrower ones, saturated; `even` and `odd` are the lanes that they become."""
     ends = np.iinfo(kind)
 
@@ -388,7 +417,6 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.ToFloatOp: to_float,
     mve.RoundOp: rounded,
     mve.NarrowOp: narrow(np.int16),
-    mve.NarrowBytesOp: narrow(np.int8),
     mve.LowHalvesOp: low_halves,
     mve.AddOp: lanewise(np.add),
     mve.MulOp: lanewise(np.multiply),
@@ -427,6 +455,8 @@ BY_OP: dict[type[Operation], Callable[[Any], Meaning]] = {
     mve.GatherOp: gather,
     mve.GatherBytesOp: gather_bytes,
     mve.ScatterOp: scatter,
+    mve.ScatterBytesOp: scatter_bytes,
+    mve.NarrowBytesOp: narrow_bytes,
     mve.SplatOp: splat,
     mve.ShiftInOp: shift_in,
     mve.MulRowsOp: mul_rows,

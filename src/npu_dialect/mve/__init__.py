@@ -49,6 +49,7 @@ from npu_dialect.mve.places import (
     GatherBytesOp,
     GatherOp,
     PlacesOp,
+    ScatterBytesOp,
     ScatterOp,
 )
 from npu_dialect.mve.rows import (
@@ -143,6 +144,7 @@ __all__ = [
     "RoundOp",
     "Run",
     "ScalarOp",
+    "ScatterBytesOp",
     "ScatterOp",
     "ShiftInOp",
     "SplatOp",
@@ -184,6 +186,7 @@ MVE = Dialect(
         GatherOp,
         GatherBytesOp,
         ScatterOp,
+        ScatterBytesOp,
         MulAcrossOp,
         MulLanesOp,
         AddScalarOp,

@@ -188,8 +188,11 @@ class LowHalvesOp(IRDLOperation):
 class NarrowBytesOp(IRDLOperation):
     """VQMOVNB, then VQMOVNT: halves as bytes, saturated; the first ones are the even lanes.
 
+    With `unsigned`, a VQMOVUNB and a VQMOVUNT make bytes without signs of halves that have signs.
+
     ```mlir
     %q = mve.narrow_bytes %even, %odd : vector<8xi16> -> vector<16xi8>
+    %q = mve.narrow_bytes %even, %odd unsigned : vector<8xi16> -> vector<16xi8>
     ```
     """
 
@@ -197,11 +200,18 @@ class NarrowBytesOp(IRDLOperation):
 
     even = operand_def(I16X8)
     odd = operand_def(I16X8)
+    unsigned = opt_prop_def(UnitAttr)
     result = result_def(I8X16)
 
     traits = traits_def(Pure())
 
-    assembly_format = "$even `,` $odd attr-dict `:` type($even) `->` type($result)"
+    assembly_format = (
+        "$even `,` $odd (`unsigned` $unsigned^)? attr-dict `:` type($even) `->` type($result)"
+    )
 
-    def __init__(self, even: SSAValue, odd: SSAValue) -> None:
-        super().__init__(operands=[even, odd], result_types=[I8X16])
+    def __init__(self, even: SSAValue, odd: SSAValue, *, unsigned: bool = False) -> None:
+        super().__init__(
+            operands=[even, odd],
+            result_types=[I8X16],
+            properties={"unsigned": UnitAttr() if unsigned else None},
+        )

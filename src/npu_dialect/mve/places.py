@@ -163,9 +163,15 @@ class GatherOp(EightPlacesOp):
             verify_line(self.memref.type, (i8,), self.bytes)
 
 
+class SixteenPlacesOp(PlacesOp, BytesOp, abc.ABC):
+    """An op on 16 bytes, whose places have no signs."""
+
+    FARTHEST: ClassVar = FARTHEST_OF_BYTES
+
+
 @irdl_op_definition
-class GatherBytesOp(PlacesOp, BytesOp):
-    """VLDRB.U8 at a vector of places: loads 16 bytes. The places have no signs.
+class GatherBytesOp(SixteenPlacesOp):
+    """VLDRB.U8 at a vector of places: loads 16 bytes.
 
     ```mlir
     %x = mve.gather_bytes %plane[%i] at %places reach 40 : memref<64xi8, #npu.sram>
@@ -173,7 +179,6 @@ class GatherBytesOp(PlacesOp, BytesOp):
     """
 
     name = "mve.gather_bytes"
-    FARTHEST: ClassVar = FARTHEST_OF_BYTES
 
     result = result_def(I8X16)
 
@@ -237,4 +242,33 @@ class ScatterOp(EightPlacesOp):
                 "step": step_of(step),
                 "saturated": UnitAttr() if saturated else None,
             },
+        )
+
+
+@irdl_op_definition
+class ScatterBytesOp(SixteenPlacesOp):
+    """VSTRB.8 at a vector of places: stores 16 bytes, in any order.
+
+    Lanes with one place have equal bytes.
+
+    ```mlir
+    mve.scatter_bytes %q, %map[%i] at %places reach 100 : memref<2048xi8, #npu.sram>
+    ```
+    """
+
+    name = "mve.scatter_bytes"
+
+    value = operand_def(I8X16)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `,` $memref `[` $index `]` `at` $places `reach` $reach attr-dict `:` type($memref)"
+    )
+
+    def __init__(
+        self, value: SSAValue, memref: SSAValue, index: SSAValue, places: SSAValue, reach: int
+    ) -> None:
+        super().__init__(
+            operands=[value, memref, index, places], properties={"reach": number(reach)}
         )

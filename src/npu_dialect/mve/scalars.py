@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     IntegerAttr,
     IntegerType,
+    UnitAttr,
     VectorType,
     f32,
     i32,
@@ -23,6 +24,7 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -70,10 +72,12 @@ class MulLanesOp(IRDLOperation):
     """VMLADAV four times, and VMOV twice: each of four vectors of bytes times the same weights.
 
     A lane is the sum of the products of all bytes of its vector. It is one piece of assembly, so
-    that two registers with even numbers are enough for all sums.
+    that two registers with even numbers are enough for all sums. With `in_place`, the sums take the
+    register of the weights, in place of another one, and need four registers with even numbers.
 
     ```mlir
     %sums = mve.mul_lanes %a, %b, %c, %d by %w : vector<4xi32>
+    %sums = mve.mul_lanes %a, %b, %c, %d by %w in_place : vector<4xi32>
     ```
     """
 
@@ -84,14 +88,21 @@ class MulLanesOp(IRDLOperation):
     c = operand_def(I8X16)
     d = operand_def(I8X16)
     weights = operand_def(I8X16)
+    in_place = opt_prop_def(UnitAttr)
     result = result_def(I32X4)
 
     traits = traits_def(Pure())
 
-    assembly_format = "$a `,` $b `,` $c `,` $d `by` $weights attr-dict `:` type($result)"
+    assembly_format = (
+        "$a `,` $b `,` $c `,` $d `by` $weights (`in_place` $in_place^)? attr-dict `:` type($result)"
+    )
 
-    def __init__(self, x: Sequence[SSAValue], weights: SSAValue) -> None:
-        super().__init__(operands=[*x, weights], result_types=[I32X4])
+    def __init__(self, x: Sequence[SSAValue], weights: SSAValue, *, in_place: bool = False) -> None:
+        super().__init__(
+            operands=[*x, weights],
+            result_types=[I32X4],
+            properties={"in_place": UnitAttr() if in_place else None},
+        )
 
 
 class ScalarOp(IRDLOperation, abc.ABC):

@@ -19,6 +19,7 @@ OPS = [
     (f"%r = mve.gather %x[%c] at %v reach 40 : {BYTES}", False, 39),
     (f"%r = mve.gather_bytes %x[%c] at %b reach 30 : {BYTES}", False, 29),
     (f"mve.scatter %v, %x[%c] at %v reach 33 lanes 3 : {BYTES}", True, 32),
+    (f"mve.scatter_bytes %b, %x[%c] at %b reach 21 : {BYTES}", True, 20),
 ]
 
 

@@ -27,10 +27,12 @@ AXES = st.builds(
 ).filter(lambda axis: axis.outputs >= 1)
 
 
-def plan_of(rows: Axis, columns: Axis, channels: int = 3, *, mixed: bool = False) -> ImagePlan:
+def plan_of(
+    rows: Axis, columns: Axis, channels: int = 3, *, mixed: bool = False, follows: bool = True
+) -> ImagePlan:
     """A plan for planes."""
     sizes = rows.size, columns.size
-    return ImagePlan(rows, columns, channels, sizes[0] * sizes[1], 1, sizes[1], mixed)
+    return ImagePlan(rows, columns, channels, sizes[0] * sizes[1], 1, sizes[1], mixed, follows)
 
 
 @settings(deadline=None)
@@ -88,8 +90,11 @@ def test_the_last_outputs_of_a_row_are_computed_together(
     width: int, alone: bool, before: range, pairs: range, end: int
 ) -> None:
     columns = Axis(width, 3, 1, 1, 1)
-    parts = plan_of(Axis(5, 3), columns).parts(interior(columns, None), cut=False)
+    span = interior(columns, None)
+    parts = plan_of(Axis(5, 3), columns).parts(span, cut=False)
     assert (parts.alone, parts.before, parts.pairs, parts.end) == (alone, before, pairs, end)
+    beside = plan_of(Axis(5, 3), columns, follows=False).parts(span, cut=False)
+    assert (beside.alone, beside.end) == (alone, width)
 
 
 @given(AXES, st.integers(1, 5), st.booleans())

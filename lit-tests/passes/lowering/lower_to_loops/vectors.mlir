@@ -39,7 +39,7 @@ func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu
 }
 
 // Of eight channels a vector holds two pixels: weights stand behind zeros and in front of them. Eight pixels of a filter are
-// scattered, those of two filters in a turn.
+// requantised together, and those of two filters are stored at once.
 "memref.global"() <{sym_name = "e", sym_visibility = "private", type = memref<4x8x1x1xi8, #npu.flash>, initial_value = dense<2> : tensor<4x8x1x1xi8>, constant}> : () -> ()
 
 // In one table are the first values and scales of two filters, zeros, and the weights of each filter with zeros behind them.
@@ -59,10 +59,14 @@ func.func @pointwise(%x: memref<1x24x12x12xi8, strided<[3456, 1, 288, 24]>, #npu
 // CHECK:           mve.mul_scalar %{{.*}}, [[SCALE]]
 // CHECK:           mve.load [[BLOCK]][%c4]
 // CHECK:           mve.mul_lanes
-// CHECK:           mve.scatter %{{.*}}, %{{.*}}[%{{.*}}] at %targets{{.*}} reach 29 saturated : memref<128xi8, #npu.sram>
+// CHECK:           [[FIRST:%[a-z0-9_]+]] = mve.add_saturated
 // CHECK:           dsp.load_pair [[BLOCK]][%c2]
 // CHECK:           mve.load [[BLOCK]][%c10]
-// CHECK:           mve.scatter
+// CHECK:           mve.mul_lanes %{{.*}} in_place
+// CHECK:           mve.mul_lanes %{{.*}} in_place
+// CHECK:           [[SECOND:%[a-z0-9_]+]] = mve.add_saturated
+// CHECK-NEXT:      [[BYTES:%[a-z0-9_]+]] = mve.narrow_bytes [[FIRST]], [[SECOND]] : vector<8xi16> -> vector<16xi8>
+// CHECK-NEXT:      mve.scatter_bytes [[BYTES]], %{{.*}}[%{{.*}}] at %targets{{.*}} reach 30 : memref<128xi8, #npu.sram>
 // CHECK-NOT:   scf.for
 func.func @eight(%x: memref<1x8x4x8xi8, strided<[256, 1, 64, 8]>, #npu.sram>, %y: memref<1x4x4x8xi8, strided<[128, 1, 32, 4]>, #npu.sram>) {
   %w = memref.get_global @e : memref<4x8x1x1xi8, #npu.flash>

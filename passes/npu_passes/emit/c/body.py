@@ -40,6 +40,7 @@ WRITERS: frozenset[type[Operation]] = frozenset(
         dsp.KeepOrderOp,
         mve.StoreOp,
         mve.ScatterOp,
+        mve.ScatterBytesOp,
     )
 )
 """Ops that a read of memory must not move across: they write memory, call a function, move or count

@@ -61,7 +61,8 @@ USE_OF: Mapping[type[Operation], str] = MappingProxyType(
 """The kinds of ops that need one of `USES`."""
 
 WRITERS: tuple[type[Operation], ...] = (
-    *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp, mve.StoreOp, mve.ScatterOp),
+    *(memref.StoreOp, memref.CopyOp, dsp.StoreWordOp),
+    *(mve.StoreOp, mve.ScatterOp, mve.ScatterBytesOp),
     *(dsp.StoreFloatsOp, dsp.CopyWordsOp, dma.StartOp, CallOp),
 )
 """The ops that write memory, or call a function that may do so."""
@@ -202,6 +203,7 @@ def effects_of(
                 | dsp.StoreFloatsOp()
                 | mve.StoreOp()
                 | mve.ScatterOp()
+                | mve.ScatterBytesOp()
             ):
                 written.add(root_of(op.memref))
             case memref.CopyOp():

@@ -21,7 +21,7 @@ from npu_passes.emit.c.expr import Expr, Linear, call, scaled
 from npu_passes.emit.c.macros import INLINE
 from npu_passes.emit.c.mve_access import gathers, load, offsets_of, store, widens
 from npu_passes.emit.c.mve_helpers import use
-from npu_passes.emit.c.mve_places import gather, gather_bytes, scatter
+from npu_passes.emit.c.mve_places import gather, gather_bytes, scatter, scatter_bytes
 from npu_passes.emit.c.mve_rows import Rows
 from npu_passes.emit.c.mve_runs import Runs
 from npu_passes.emit.c.types import memref_of
@@ -66,11 +66,12 @@ def print_store_vector(body: Body, op: mve.StoreOp) -> None:
     body.line(f"{use(body.unit, *store(op))}({arguments});")
 
 
-def print_scatter(body: Body, op: mve.ScatterOp) -> None:
+def print_scatter(body: Body, op: mve.ScatterOp | mve.ScatterBytesOp) -> None:
     """Print the store of bytes that lie apart."""
     arguments = address(body, op), body.use(op.places), body.use(op.value)
     body.flush()
-    body.line(f"{use(body.unit, *scatter(op))}({', '.join(each.text for each in arguments)});")
+    found = scatter(op) if isinstance(op, mve.ScatterOp) else scatter_bytes(op)
+    body.line(f"{use(body.unit, *found)}({', '.join(each.text for each in arguments)});")
 
 
 def print_pack(body: Body, op: mve.PackOp) -> None:

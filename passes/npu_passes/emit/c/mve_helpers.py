@@ -287,6 +287,27 @@ return vqmovntq_s{wide}(vqmovnbq_s{wide}(vdupq_n_s{bits}(0), even), odd);
 NARROW = narrow(16, "Words", "halves")
 NARROW_BYTES = narrow(8, "Halves", "bytes")
 
+NARROW_UNSIGNED = Helper(
+    "npu_i8x16 {}(npu_i16x8 even, npu_i16x8 odd)",
+    "Halves as bytes without signs, saturated: even lanes, and odd lanes.",
+    """\
+npu_i8x16 r;
+for (int i = 0; i < 16; ++i) {
+    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];
+    r.lane[i] = (int8_t)(uint8_t)(x < 0 ? 0 : x > 255 ? 255 : x);
+}
+return r;""",
+    """\
+#if defined(__GNUC__) && !defined(__clang__)
+__asm__("vqmovunb.s16 %q0, %q0\\n\\tvqmovunt.s16 %q0, %q1" : "+&w"(even) : "w"(odd));
+return vreinterpretq_s8_s16(even);
+#else
+const uint8x16_t r = vqmovunbq_s16(vdupq_n_u8(0), even);
+return vreinterpretq_s8_u8(vqmovuntq_s16(r, odd));
+#endif""",
+    ARM,
+)
+
 LOW_HALVES = Helper(
     "npu_i16x8 {}(npu_f32x4 even, npu_f32x4 odd)",
     "The low halves of the bits of floats: even lanes, and odd lanes.",
@@ -352,21 +373,13 @@ def shift_in(by: int) -> Helper:
 SHIFTS = {by: f"shift_in_{'up' if by > 0 else 'down'}{abs(by)}" for by in (-3, -2, -1, 1, 2, 3)}
 """The names of the functions that move bytes of words, by how far."""
 
-MUL_LANES = Helper(
-    "npu_i32x4 {}(npu_i8x16 a, npu_i8x16 b, npu_i8x16 c, npu_i8x16 d, npu_i8x16 w)",
-    "The sums of the products of four vectors with the same weights.",
-    "const npu_i8x16 x[4] = {a, b, c, d};\n"
-    "npu_i32x4 r;\n"
-    "for (int i = 0; i < 4; ++i) {\n"
-    "    int32_t sum = 0;\n"
-    "    for (int k = 0; k < 16; ++k) {\n"
-    "        sum += (int32_t)x[i].lane[k] * w.lane[k];\n"
-    "    }\n"
-    "    r.lane[i] = sum;\n"
-    "}\n"
-    "return r;",
-    """\
-#if defined(__GNUC__) && !defined(__clang__)
+
+def mul_lanes(*, in_place: bool) -> Helper:
+    """The function that multiplies four vectors with the same weights.
+
+    If it is `in_place`, the sums have the register of the weights, and wait in four others.
+    """
+    asm = """\
 npu_i32x4 r;
 int32_t s0, s1;
 __asm__("vmladav.s8 %1, %q3, %q7\\n\\t"
@@ -378,13 +391,43 @@ __asm__("vmladav.s8 %1, %q3, %q7\\n\\t"
         : "=&w"(r), "=&Te"(s0), "=&Te"(s1)
         : "w"(a), "w"(b), "w"(c), "w"(d), "w"(w));
 return r;
-#else
-const npu_i32x4 r = {vmladavq_s8(a, w), vmladavq_s8(b, w), vmladavq_s8(c, w), vmladavq_s8(d, w)};
+"""
+    if in_place:
+        asm = """\
+int32_t s0, s1, s2, s3;
+__asm__("vmladav.s8 %1, %q5, %q0\\n\\t"
+        "vmladav.s8 %2, %q6, %q0\\n\\t"
+        "vmladav.s8 %3, %q7, %q0\\n\\t"
+        "vmladav.s8 %4, %q8, %q0\\n\\t"
+        "vmov %q0[2], %q0[0], %1, %3\\n\\t"
+        "vmov %q0[3], %q0[1], %2, %4"
+        : "+&w"(w), "=&Te"(s0), "=&Te"(s1), "=&Te"(s2), "=&Te"(s3)
+        : "w"(a), "w"(b), "w"(c), "w"(d));
+return vreinterpretq_s32_s8(w);
+"""
+    return Helper(
+        "npu_i32x4 {}(npu_i8x16 a, npu_i8x16 b, npu_i8x16 c, npu_i8x16 d, npu_i8x16 w)",
+        "The sums of the products of four vectors with the same weights.",
+        "const npu_i8x16 x[4] = {a, b, c, d};\n"
+        "npu_i32x4 r;\n"
+        "for (int i = 0; i < 4; ++i) {\n"
+        "    int32_t sum = 0;\n"
+        "    for (int k = 0; k < 16; ++k) {\n"
+        "        sum += (int32_t)x[i].lane[k] * w.lane[k];\n"
+        "    }\n"
+        "    r.lane[i] = sum;\n"
+        "}\n"
+        "return r;",
+        f"""\
+#if defined(__GNUC__) && !defined(__clang__)
+{asm}#else
+const npu_i32x4 r = {{vmladavq_s8(a, w), vmladavq_s8(b, w), vmladavq_s8(c, w), vmladavq_s8(d, w)}};
 return r;
 #endif""",
-    ARM,
-    inline=INLINE,
-)
+        ARM,
+        inline=INLINE,
+    )
+
 
 AS_FLOATS = Helper(
     "npu_f32x4 {}(npu_i32x4 x)",
@@ -551,7 +594,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.MaxOp: extreme(">", "greater one", "vmax"),
     mve.MinOp: extreme("<", "smaller one", "vmin"),
     mve.JoinOp: lambda _: JOIN,
-    mve.MulLanesOp: lambda _: MUL_LANES,
+    mve.MulLanesOp: lambda _: mul_lanes(in_place=False),
     mve.ToFloatOp: lambda _: TO_FLOAT,
     mve.RoundOp: lambda _: ROUND,
     mve.MaximumOp: lambda _: MAXIMUM,
@@ -600,6 +643,10 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         top = op.top is not None
         name = f"{op.name.removeprefix('mve.')}_{'top' if top else 'bottom'}"
         return call(use(unit, name, SIDES[type(op)](top)), *operands)
+    if isinstance(op, mve.NarrowBytesOp) and op.unsigned is not None:
+        return call(use(unit, "narrow_bytes_unsigned", NARROW_UNSIGNED), *operands)
+    if isinstance(op, mve.MulLanesOp) and op.in_place is not None:
+        return call(use(unit, "mul_lanes_in_place", mul_lanes(in_place=True)), *operands)
     if isinstance(op, mve.ShiftInOp):
         return call(use(unit, SHIFTS[op.bytes], shift_in(op.bytes)), *operands)
     type_: Attribute = op.operands[0].type if isinstance(op, BY_OPERAND) else result

@@ -95,6 +95,20 @@ __asm__("vmsr p0, %3\\n\\tvpst\\n\\tvstrbt.16 %q2, [%0, %q1]"
     )
 
 
+def scatter_bytes(op: mve.ScatterBytesOp) -> tuple[str, Helper]:
+    """The function that stores 16 bytes, and its name."""
+    byte, kind = byte_of(op)
+    at = "(int8_t *)at" if kind else "at"
+    return f"scatter_bytes{kind}", Helper(
+        f"void {{}}({byte} *at, npu_i8x16 places, npu_i8x16 x)",
+        "16 bytes to their places.",
+        "for (int i = 0; i < 16; ++i) {\n"
+        f"    at[(uint8_t)places.lane[i]] = ({byte})x.lane[i];\n}}",
+        f"vstrbq_scatter_offset_s8({at}, vreinterpretq_u8_s8(places), x);",
+        ARM,
+    )
+
+
 def lanes_of(op: mve.EightPlacesOp) -> tuple[str, str, str]:
     """The lanes of an access at the end of a name, as a condition in plain C, and as a predicate.
 

@@ -235,6 +235,7 @@ STATEMENTS: dict[type[Operation], Callable[[Body, Any], None]] = {
     mve.GatherOp: print_gather,
     mve.GatherBytesOp: print_gather,
     mve.ScatterOp: print_scatter,
+    mve.ScatterBytesOp: print_scatter,
     mve.PackOp: print_pack,
     mve.MulRowsOp: print_mul_rows,
     mve.MulRunsOp: print_mul_runs,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
@@ -28,6 +29,9 @@ from npu_dialect.npu.quantization import limits_of
 from npu_passes.support.integers import constant_table, element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.near_halves import near_halves
+
+NEAR = 1 << 8
+"""Distances of bytes that one instruction stores are below this."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,20 @@ class ByteStores:
             lanes,
             saturated=True,
             step=step,
+        )
+        b.insert(op)
+
+    def store_sixteen(
+        self, halves: Sequence[SSAValue], place: Index, targets: Sequence[Sequence[int]]
+    ) -> None:
+        """Store two vectors of rounded halves, whose distances from a place are below `NEAR`."""
+        b, unsigned = self.b, element_of(self.memory) != i8
+        op = mve.ScatterBytesOp(
+            b.insert(mve.NarrowBytesOp(*halves, unsigned=unsigned), "q").result,
+            self.memory,
+            b.value(place),
+            self.vector("targets", [each for pair in zip(*targets) for each in pair], mve.I8X16),
+            max(max(each) for each in targets) + 1,
         )
         b.insert(op)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Literal, TypeAlias
 
 from xdsl.dialects.builtin import i8
@@ -103,7 +104,16 @@ def image_plan(op: Conv2dOp) -> ImagePlan | None:
         return None
     own = replace(grid, channels=grid.channels // groups)
     pool = None if op.overlap == Overlap.ACCUMULATE else op.pool
-    return plan_of(own, pool) if ImageKernel.fits(own, pool) else None
+    return plan_of(own, pool, follows=follows(op)) if ImageKernel.fits(own, pool) else None
+
+
+def follows(op: Conv2dOp) -> bool:
+    """Whether the output of a convolution is to follow its dying map closely.
+
+    If it has more bytes than the map, it lies beside most of it anyway. Where outputs are folded
+    into pools, more of them together take fewer instructions.
+    """
+    return op.overlap == Overlap.ACCUMULATE or prod(shape_of(op.output)) < prod(shape_of(op.input))
 
 
 def beats_runs(op: Conv2dOp, plan: ImagePlan) -> bool:
@@ -265,7 +275,8 @@ def vector_images(
     """The kernel of a convolution that gathers whole windows."""
     grid = by_channel(op)
     own = replace(grid, channels=grid.channels // groups.count)
-    return ImageKernel(layer, map, own, vector_outputs(layer), pool, groups)
+    outputs = vector_outputs(layer)
+    return ImageKernel(layer, map, own, outputs, pool, groups, follows=follows(op))
 
 
 def byte_lanes(op: Conv2dOp, layer: Layer, maps: Maps, options: LoopOptions) -> LanesOfFilters:

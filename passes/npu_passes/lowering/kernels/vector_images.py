@@ -51,11 +51,12 @@ Gather: TypeAlias = Callable[[], Sequence[Window]]
 """Gathers the windows of one or two outputs."""
 
 
-def plan_of(grid: Grid, pool: PoolAttr | None) -> ImagePlan:
-    """The plan of some windows."""
+def plan_of(grid: Grid, pool: PoolAttr | None, *, follows: bool = False) -> ImagePlan:
+    """The plan of some windows. `follows`: whether the output is to follow its map closely."""
     return ImagePlan(
         *(grid.rows, grid.columns, grid.channels, grid.apart, grid.pixel, grid.line),
         mixed=pool is not None,
+        follows=follows,
     )
 
 
@@ -70,12 +71,15 @@ class ImageKernel:
         outputs: VectorOutputs,
         pool: PoolAttr | None,
         groups: Groups = ONE_GROUP,
+        *,
+        follows: bool = False,
     ) -> None:
         self.layer, self.grid, self.b, self.outputs = layer, grid, layer.b, outputs
         self.groups, self.count = groups, len(layer.bias) // groups.count
         self.start: Index = 0
         self.first_filter: Index = 0
-        self.plan, self.signed = plan_of(grid, pool), SignedBytes(layer, map)
+        self.plan = plan_of(grid, pool, follows=follows)
+        self.signed = SignedBytes(layer, map)
         self.axes = None if pool is None else pool.axes(grid.rows.outputs, grid.columns.outputs)
         self.classes = Classes(grid.rows), Classes(grid.columns)
         self.blocks = FilterBlocks(layer, outputs, self.plan.vectors, self.count)
@@ -126,7 +130,7 @@ class ImageKernel:
     # -- outputs ---------------------------------------------------------------------------------
 
     def row(self, columns: Span, row: Index, inside: bool) -> tuple[()]:
-        """Compute a row: two outputs at a time, and some at its end together.
+        """Compute a row: two outputs at a time, and some at its end together, if the plan has any.
 
         Nothing is stored between the last ones, so the output may follow a dying input closely. If
         padding cuts the row, all windows may lie anywhere, in one loop.

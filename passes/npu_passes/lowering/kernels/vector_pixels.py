@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
+from npu_passes.lowering.kernels.byte_stores import NEAR
 from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Window
 from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
@@ -130,13 +131,34 @@ class PixelBlocks:
 
     def turn(self, x: Sequence[SSAValue], filter: Index, count: int, place: Index) -> None:
         """Compute some filters for the pixels of a block, those of eight outputs at a time."""
+        b, step = self.b, self.plan.filters
         if isinstance(self.table, PixelTable):
-            weights = TableFilters(self.b, self.run.taps, self.table, filter, count)
+            weights = TableFilters(b, self.run.taps, self.table, filter, count)
         else:
             weights = ApartFilters(self, filter, count)
-        for first in range(0, count, self.plan.filters):
-            some = range(first, min(first + self.plan.filters, count))
-            self.some(x, weights, (filter, some), place)
+        place = b.add(place, self.channel.channel(filter))
+        if self.plan.pixels >= FOUR and count == PAIR * step and max(self.targets(count)) < NEAR:
+            products = self.pixels_in_lanes(x, weights, range(step))
+            halves = [self.channel.halves(*products)]
+            products = self.pixels_in_lanes(x, weights, range(step, count), is_last=True)
+            halves.append(self.channel.halves(*products))
+            apart = step * self.outputs.apart
+            targets = [[apart * n + each for each in self.targets(step)] for n in range(PAIR)]
+            self.channel.store_sixteen(halves, place, targets)
+            return
+        for first in range(0, count, step):
+            some = range(first, min(first + step, count))
+            self.some(x, weights, (filter, some), b.add(place, self.channel.channel(first)))
+
+    def targets(self, count: int) -> list[int]:
+        """The distances of outputs of some filters from the first one, two vectors by turns."""
+        pixel, apart = self.outputs.steps[0], self.outputs.apart
+        return [pixel * place + apart * each for place, each in self.both(count)]
+
+    def both(self, count: int) -> list[Output]:
+        """The outputs of some filters, those of two vectors by turns."""
+        fours = self.plan.fours(count)
+        return [output for pair in zip(fours[0], fours[-1], strict=True) for output in pair]
 
     def some(
         self,
@@ -147,33 +169,39 @@ class PixelBlocks:
     ) -> None:
         """Compute and store up to eight outputs; `filters` are counted from a first one.
 
-        The place is that of the first pixel's output.
+        The place is that of the first pixel's output, of the first of these filters.
         """
-        b, filter, count = self.b, self.b.add(filters[0], filters[1].start), len(filters[1])
-        pixel, apart = self.outputs.steps[0], self.outputs.apart
-        place = b.add(place, self.channel.channel(filter))
+        count = len(filters[1])
         if self.plan.pixels >= FOUR:
             products = self.pixels_in_lanes(x, weights, filters[1])
         else:
             products = self.filters_in_lanes(x, weights, filters, place)
-        fours = self.plan.fours(count)
-        both = [output for pair in zip(fours[0], fours[-1], strict=True) for output in pair]
+        both = self.both(count)
         mask = sum(1 << lane for lane, (_, each) in enumerate(both) if each < count)
-        targets = [pixel * place + apart * each for place, each in both]
-        self.channel.store(products, place, targets, mask)
+        self.channel.store(products, place, self.targets(count), mask)
 
     def pixels_in_lanes(
-        self, x: Sequence[SSAValue], weights: ApartFilters | TableFilters, filters: range
+        self,
+        x: Sequence[SSAValue],
+        weights: ApartFilters | TableFilters,
+        filters: range,
+        *,
+        is_last: bool = False,
     ) -> list[SSAValue]:
-        """Up to eight outputs before they are rounded, four pixels of a filter in a vector."""
+        """Up to eight outputs before they are rounded, four pixels of a filter in a vector.
+
+        The sums of the last four of sixteen find no free vector but that of their weights.
+        """
         b, found = self.b, list[SSAValue]()
         for filter in filters:
+            if is_last:
+                b.insert(dsp.KeepOrderOp.create())
             bias, scale = weights.constants(filter)
             for first, users in self.plan.weights():
                 b.insert(dsp.KeepOrderOp.create())
-                w = weights.load(filter, first)
-                op = mve.MulLanesOp([x[vector] for _, vector in users], w)
-                found.append(self.channel.scaled(b.insert(op, "sums").result, bias, scale))
+                w, four = weights.load(filter, first), [x[vector] for _, vector in users]
+                sums = b.insert(mve.MulLanesOp(four, w, in_place=is_last), "sums").result
+                found.append(self.channel.scaled(sums, bias, scale))
         return found
 
     def filters_in_lanes(

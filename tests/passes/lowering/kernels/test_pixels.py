@@ -214,6 +214,7 @@ PIXELS = {
     "16 channels, steps of two, aside": replace(
         WIDE, input=(1, 16, 7, 15), filters=8, stride=2, aside=True
     ),
+    "16 channels, outputs far apart": replace(WIDE, input=(1, 16, 2, 6), filters=8, joined=90),
     "12 channels": replace(WIDE, input=(1, 12, 7, 11), filters=11, points=(5, 7)),
     "16 channels": replace(WIDE, input=(1, 16, 7, 11), filters=9),
     "24 channels": replace(WIDE, input=(1, 24, 7, 11), filters=13),
@@ -261,6 +262,17 @@ def test_pixels_stay_in_registers(name: str) -> None:
     before, _, behind = text.partition("scf.for %oc")
     assert before.count("mve.load %x") + before.count("mve.load %ifm") >= 3
     assert "mve.load %run" in behind
+
+
+@pytest.mark.parametrize("name", PIXELS)
+def test_sixteen_outputs_are_stored_at_once(name: str) -> None:
+    """Those of two pairs of filters, or of two filters, that lie within 256 bytes."""
+    text, channels = loops_of(PIXELS[name]), PIXELS[name].input[1]
+    near = channels <= 16 and name != "16 channels, outputs far apart"
+    assert ("mve.scatter_bytes" in text) == near
+    assert ("in_place" in text) == near
+    assert ("mve.narrow_bytes %" in text) == near
+    assert ("unsigned : vector<8xi16>" in text) == (near and PIXELS[name].unsigned)
 
 
 @pytest.mark.parametrize("name", ROWS)
