@@ -52,7 +52,7 @@ test-long: venv ## the tests of tests/long.txt, which continuous integration lea
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "long pytest"
 
-test-rest: venv ## half of the slow tests that are not long and of all examples of properties, documentation, a sixth of the planted faults; TRAIN=1: what needs torch
+test-rest: venv ## a third of the slow tests that are not long and of all examples of properties, documentation, a sixth of the planted faults; TRAIN=1: what needs torch
 	@$(VENV)/bin/python scripts/toolchains.py
 	@$(VENV)/bin/python scripts/check.py "pyright of torch" "rest of pytest" docs "some mutants"
 

@@ -249,7 +249,7 @@ def mutants(_: Path) -> Result:
     return script("mutants.py", "--passing", "-j", str(os.cpu_count() or 1))
 
 
-TEST_SHARES, FAULT_SHARES = 2, 6
+TEST_SHARES, FAULT_SHARES = 3, 6
 """Continuous integration runs one of so many shares of the tests that `make test` leaves out, and
 plants one of so many shares of the faults."""
 

@@ -170,8 +170,8 @@ class ImagePlan:
         If padding cuts the row, no window lies on the map.
         """
         alone = columns.total % PAIR
-        together = self.follows and TOGETHER * self.vectors <= AT_END
-        end = max(alone, columns.total - TOGETHER * together)
+        few = self.follows and TOGETHER * self.vectors <= AT_END
+        end = max(alone, columns.total - (TOGETHER if few else 0))
         low, high = (end, end) if cut or columns.empty else (columns.low, columns.high)
         low = min(max(alone, low + (low - alone) % PAIR), end)
         high = max(low, min(high - (high - alone) % PAIR, end))

@@ -190,7 +190,8 @@ class PixelBlocks:
     ) -> list[SSAValue]:
         """Up to eight outputs before they are rounded, four pixels of a filter in a vector.
 
-        The sums of the last four of sixteen find no free vector but that of their weights.
+        The sums of the last eight of sixteen find no free vector but that of their weights. They
+        need core registers, so gcc may not load their constants before the sums in front of them.
         """
         b, found = self.b, list[SSAValue]()
         for filter in filters:
