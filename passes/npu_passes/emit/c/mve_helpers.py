@@ -259,26 +259,31 @@ MAXIMUM = Helper(
 )
 
 
-def narrow(bits: int, what: str, narrower: str) -> Helper:
-    """The function that makes lanes of `bits` out of lanes twice as wide.
+def narrow(bits: int, what: str, narrower: str, *, unsigned: bool = False) -> Helper:
+    """The function that makes lanes of `bits` out of lanes twice as wide, which have signs.
 
     GCC copies the first operand of the intrinsic, so it gets the assembly.
     """
     count, wide, end = 128 // bits, 2 * bits, 2 ** (bits - 1)
     old, new = f"npu_i{wide}x{count // 2}", f"npu_i{bits}x{count}"
-    to = f"(int{bits}_t)(x < -{end} ? -{end} : x > {end - 1} ? {end - 1} : x)"
+    low, high = (0, 2 * end - 1) if unsigned else (-end, end - 1)
+    to = f"(int{bits}_t)" + f"(uint{bits}_t)" * unsigned
+    sign, vqmov = ("u", "vqmovun") if unsigned else ("s", "vqmovn")
+    joined = f"{vqmov}tq_s{wide}({vqmov}bq_s{wide}(vdupq_n_{sign}{bits}(0), even), odd)"
+    if unsigned:
+        joined = f"vreinterpretq_s{bits}_u{bits}({joined})"
     return Helper(
         f"{new} {{}}({old} even, {old} odd)",
         f"{what} as {narrower}, saturated: even lanes, and odd lanes.",
         f"{new} r;\nfor (int i = 0; i < {count}; ++i) {{\n"
         "    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];\n"
-        f"    r.lane[i] = {to};\n}}\nreturn r;",
+        f"    r.lane[i] = {to}(x < {low} ? {low} : x > {high} ? {high} : x);\n}}\nreturn r;",
         f"""\
 #if defined(__GNUC__) && !defined(__clang__)
-__asm__("vqmovnb.s{wide} %q0, %q0\\n\\tvqmovnt.s{wide} %q0, %q1" : "+&w"(even) : "w"(odd));
+__asm__("{vqmov}b.s{wide} %q0, %q0\\n\\t{vqmov}t.s{wide} %q0, %q1" : "+&w"(even) : "w"(odd));
 return vreinterpretq_s{bits}_s{wide}(even);
 #else
-return vqmovntq_s{wide}(vqmovnbq_s{wide}(vdupq_n_s{bits}(0), even), odd);
+return {joined};
 #endif""",
         ARM,
     )
@@ -286,27 +291,7 @@ return vqmovntq_s{wide}(vqmovnbq_s{wide}(vdupq_n_s{bits}(0), even), odd);
 
 NARROW = narrow(16, "Words", "halves")
 NARROW_BYTES = narrow(8, "Halves", "bytes")
-
-NARROW_UNSIGNED = Helper(
-    "npu_i8x16 {}(npu_i16x8 even, npu_i16x8 odd)",
-    "Halves as bytes without signs, saturated: even lanes, and odd lanes.",
-    """\
-npu_i8x16 r;
-for (int i = 0; i < 16; ++i) {
-    const int32_t x = i % 2 == 0 ? even.lane[i / 2] : odd.lane[i / 2];
-    r.lane[i] = (int8_t)(uint8_t)(x < 0 ? 0 : x > 255 ? 255 : x);
-}
-return r;""",
-    """\
-#if defined(__GNUC__) && !defined(__clang__)
-__asm__("vqmovunb.s16 %q0, %q0\\n\\tvqmovunt.s16 %q0, %q1" : "+&w"(even) : "w"(odd));
-return vreinterpretq_s8_s16(even);
-#else
-const uint8x16_t r = vqmovunbq_s16(vdupq_n_u8(0), even);
-return vreinterpretq_s8_u8(vqmovuntq_s16(r, odd));
-#endif""",
-    ARM,
-)
+NARROW_UNSIGNED = narrow(8, "Halves", "bytes without signs", unsigned=True)
 
 LOW_HALVES = Helper(
     "npu_i16x8 {}(npu_f32x4 even, npu_f32x4 odd)",
@@ -428,6 +413,8 @@ return r;
         inline=INLINE,
     )
 
+
+MUL_LANES, MUL_LANES_IN_PLACE = mul_lanes(in_place=False), mul_lanes(in_place=True)
 
 AS_FLOATS = Helper(
     "npu_f32x4 {}(npu_i32x4 x)",
@@ -594,7 +581,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.MaxOp: extreme(">", "greater one", "vmax"),
     mve.MinOp: extreme("<", "smaller one", "vmin"),
     mve.JoinOp: lambda _: JOIN,
-    mve.MulLanesOp: lambda _: mul_lanes(in_place=False),
+    mve.MulLanesOp: lambda _: MUL_LANES,
     mve.ToFloatOp: lambda _: TO_FLOAT,
     mve.RoundOp: lambda _: ROUND,
     mve.MaximumOp: lambda _: MAXIMUM,
@@ -646,7 +633,7 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     if isinstance(op, mve.NarrowBytesOp) and op.unsigned is not None:
         return call(use(unit, "narrow_bytes_unsigned", NARROW_UNSIGNED), *operands)
     if isinstance(op, mve.MulLanesOp) and op.in_place is not None:
-        return call(use(unit, "mul_lanes_in_place", mul_lanes(in_place=True)), *operands)
+        return call(use(unit, "mul_lanes_in_place", MUL_LANES_IN_PLACE), *operands)
     if isinstance(op, mve.ShiftInOp):
         return call(use(unit, SHIFTS[op.bytes], shift_in(op.bytes)), *operands)
     type_: Attribute = op.operands[0].type if isinstance(op, BY_OPERAND) else result

@@ -7,9 +7,11 @@
       %w = mve.as_bytes %words : vector<4xi32> -> vector<16xi8>
       %sums = mve.mul_lanes %x, %x_1, %x_2, %x_3 by %w : vector<4xi32>
       ...
-      mve.scatter %q, %ofm[%to] at %targets reach 113 saturated : memref<4608xi8, #npu.sram>
+      %q = mve.narrow_bytes %first, %second : vector<8xi16> -> vector<16xi8>
+      mve.scatter_bytes %q, %ofm[%to] at %targets reach 114 : memref<4608xi8, #npu.sram>
 
-`pixel_plan.py` says how many pixels and filters make eight outputs. If four filters do, they are
+`pixel_plan.py` says how many pixels and filters make eight outputs. Sixteen are stored at once if
+they lie near each other, else eight by `mve.scatter`. If four filters do, they are
 lanes; else a vector has four pixels of one filter. If no pixel is left behind whole blocks, one
 table has all constants. Then pairs of pixels are multiplied with four rows of it at a time:
 
