@@ -243,6 +243,7 @@ RUNS = {
     "3x3, 16 channels": Shape((1, 16, 8, 9), 6, 3, pad=1),
     "3x3, 32 channels": Shape((1, 32, 8, 9), 6, 3, pad=1),
     "3x3, 8 channels, steps of two": Shape((1, 8, 11, 13), 6, 3, 2, pad=1),
+    "3x3, 32 channels, a residual": Shape((1, 32, 6, 7), 3, 3, residual=True),
 }
 ALL = PIXELS | {f"rows, {name}": shape for name, shape in ROWS.items()} | RUNS
 SLOW = pytest.mark.slow
@@ -326,10 +327,14 @@ def test_one_table_has_all_constants_where_no_pixels_are_left(name: str) -> None
 
 @pytest.mark.parametrize("name", RUNS)
 def test_others_are_runs_in_blocks(name: str) -> None:
-    """Few outputs of many channels, too many channels, and larger windows."""
-    loops = loops_of(RUNS[name])
-    assert ("mve.mul_runs" in loops) == (name != "272 channels")
-    assert ("mve.mla_across" in loops) == (name == "272 channels")
+    """Few outputs of many channels, and larger windows.
+
+    Too many channels, and sums to which another map is added, have chunks. Those of the latter are
+    of two pixels that share vectors.
+    """
+    loops, chunks = loops_of(RUNS[name]), name in ("272 channels", "3x3, 32 channels, a residual")
+    assert ("mve.mul_runs" in loops) == (not chunks)
+    assert ("mve.mla_across" in loops) == chunks
 
 
 @pytest.mark.parametrize("name", [n if n in FAST else pytest.param(n, marks=SLOW) for n in ALL])
