@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -116,3 +117,38 @@ def test_a_share_of_the_table(mutants: ModuleType) -> None:
     ]
     assert [each[0].split()[0] for each in found] == ["#2", "#1"]
     assert sum(map(len, found)) == len(mutants.read_table())
+
+
+DRAWN = """\
+import many_numbers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+@settings(max_examples=300)
+@given(st.integers(10**6, 10**9))
+def test_drawn(number):
+    print(number)
+"""
+MANY = "some = [{}]\n"
+
+
+def test_examples_do_not_depend_on_what_stands_in_the_sources(tmp_path: Path) -> None:
+    """The same numbers are drawn, whichever constants a loaded file has."""
+    found = list[str]()
+    for first in (10**7, 10**8):
+        (tmp_path / "many_numbers.py").write_text(MANY.format([first + k for k in range(99)]))
+        (tmp_path / "test_some.py").write_text(DRAWN)
+        script = "from mutants import run_pytest; raise SystemExit(not run_pytest(['-s', '.']))"
+        done = subprocess.run(
+            (sys.executable, "-c", script),
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(SCRIPTS), "PYTHONDONTWRITEBYTECODE": "1"},
+            check=False,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        found.append("\n".join(line for line in done.stdout.splitlines() if line.isdecimal()))
+    assert found[0] == found[1]
+    assert len(found[0].splitlines()) >= 290
