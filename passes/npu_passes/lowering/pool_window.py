@@ -127,6 +127,31 @@ def windows_with(
     b.loop(low, high, checked, hint=hint)
 
 
+def alike(axis: Axis, columns: range, count: int) -> tuple[range, range, range]:
+    """The steps of a loop over outputs of a convolution, `count` in each, cut into three parts.
+
+    In the middle one, the windows of a pool that hold these outputs are at the same distances from
+    them in all steps (`windows_around`). At the ends of the axis some windows are missing. All
+    steps are the middle one where a step does not move by whole windows.
+    """
+    step = columns.step
+    if axis.dilation != 1 or step % axis.stride:
+        return columns[:0], columns, columns[:0]
+
+    def held(at: int) -> list[range]:
+        moved = (at - columns.start) // axis.stride
+        found = (axis.holders(at + number) for number in range(count))
+        return [range(each.start - moved, each.stop - moved) for each in found]
+
+    first = behind = len(columns) // 2
+    middle = held(columns[first]) if columns else []
+    while first > 0 and held(columns[first - 1]) == middle:
+        first -= 1
+    while behind < len(columns) and held(columns[behind]) == middle:
+        behind += 1
+    return columns[:first], columns[first:behind], columns[behind:]
+
+
 def windows_around(
     b: LoopBuilder, axis: Axis, first: Index, count: int
 ) -> tuple[Index, tuple[range, ...]] | None:
@@ -145,10 +170,8 @@ def windows_around(
     low, high, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
     if low is None or high is None or step is None or step % axis.stride:
         return None
-    last = range(low, high, step)[-1]
+    columns = range(low, high, step)
+    if alike(axis, columns, count)[1] != columns:
+        return None
     held = tuple(axis.holders(low + number) for number in range(count))
-    moved = (last - low) // axis.stride
-    for number, each in enumerate(held):
-        if axis.holders(last + number) != range(each.start + moved, each.stop + moved):
-            return None
     return b.quotient(b.sub(first, low), axis.stride), held

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 from npu_dialect.windows import Axis
-from npu_passes.lowering.pool_window import windows_around
+from npu_passes.lowering.pool_window import alike, windows_around
 from npu_passes.support.loop_builder import Index, LoopBuilder
 
 AXES = st.builds(
@@ -55,6 +55,33 @@ def test_windows_of_a_loop(axis: Axis, low: int, steps: int, step: int, count: i
     (around,) = found
     assert (around is not None) == (alike and axis.dilation == 1)
     assert around is None or list(around[1]) == here[0]
+
+
+@settings(deadline=None, max_examples=300)
+@given(AXES, st.integers(0, 5), st.integers(0, 9), st.integers(1, 4), st.integers(1, 3))
+@example(Axis(31, 3, 2), 1, 15, 2, 2)
+def test_steps_that_are_alike(axis: Axis, low: int, steps: int, step: int, count: int) -> None:
+    """All neighbours of the middle step with its windows; all steps where no windows are."""
+    columns = range(low, low + steps * step, step)
+    parts = alike(axis, columns, count)
+    assert [at for part in parts for at in part] == list(columns)
+    if axis.dilation > 1 or step % axis.stride:
+        assert parts[1] == columns
+        return
+
+    def distances(at: int) -> list[tuple[int, int]]:
+        held = [axis.holders(at + number) for number in range(count)]
+        return [(each.start * axis.stride - at, each.stop * axis.stride - at) for each in held]
+
+    middle = distances(columns[len(columns) // 2]) if columns else []
+    assert all(distances(at) == middle for at in parts[1])
+    assert all(distances(at) != middle for at in (*parts[0][-1:], *parts[2][:1]))
+
+
+def test_a_pair_at_the_end_has_one_window() -> None:
+    """In an axis of 31 outputs the last pair has no second window, as a first one without it."""
+    axis = Axis(31, 3, 2)
+    assert alike(axis, range(1, 31, 2), 2) == (range(1, 1, 2), range(1, 29, 2), range(29, 31, 2))
 
 
 def test_a_place_that_is_known() -> None:

@@ -112,27 +112,40 @@ class ByteStores:
         self, halves: Sequence[SSAValue], place: Index, targets: Sequence[Sequence[int]]
     ) -> None:
         """Store two vectors of rounded halves, whose distances from a place are below `NEAR`."""
-        b, unsigned = self.b, element_of(self.memory) != i8
         op = mve.ScatterBytesOp(
-            b.insert(mve.NarrowBytesOp(*halves, unsigned=unsigned), "q").result,
+            self.sixteen(halves),
             self.memory,
-            b.value(place),
+            self.b.value(place),
             self.vector("targets", [each for pair in zip(*targets) for each in pair], mve.I8X16),
             max(max(each) for each in targets) + 1,
         )
-        b.insert(op)
+        self.b.insert(op)
+
+    def sixteen(self, halves: Sequence[SSAValue]) -> SSAValue:
+        """Two vectors of rounded halves as bytes, which take turns."""
+        b, unsigned = self.b, element_of(self.memory) != i8
+        return b.insert(mve.NarrowBytesOp(*halves, unsigned=unsigned), "q").result
 
     def halves(self, even: SSAValue, odd: SSAValue) -> SSAValue:
         """Floats by turns, rounded, plus the point, within bounds narrower than those of a byte."""
-        b, point = self.b, self.ends.point
-        both = list(dict.fromkeys((even, odd)))
+        both = {each: self.rounded(each) for each in dict.fromkeys((even, odd))}
+        return self.within(self.by_turns(both[even], both[odd]))
+
+    def rounded(self, floats: SSAValue) -> SSAValue:
+        """Rounded floats: words, or floats whose low halves are these."""
+        b = self.b
         if self.near is None:
-            words = [b.insert(mve.RoundOp(each)).result for each in both]
-            found = b.insert(mve.NarrowOp(words[0], words[-1]), "q").result
-        else:
-            rounder, point = b.real(float(self.near.addend)), self.near.point
-            sums = [b.insert(mve.AddScalarOp(each, rounder), "near").result for each in both]
-            found = b.insert(mve.LowHalvesOp(sums[0], sums[-1]), "q").result
+            return b.insert(mve.RoundOp(floats)).result
+        return b.insert(mve.AddScalarOp(floats, b.real(float(self.near.addend))), "near").result
+
+    def by_turns(self, even: SSAValue, odd: SSAValue) -> SSAValue:
+        """Two vectors of rounded floats as halves, which take turns."""
+        op = mve.NarrowOp(even, odd) if self.near is None else mve.LowHalvesOp(even, odd)
+        return self.b.insert(op, "q").result
+
+    def within(self, found: SSAValue) -> SSAValue:
+        """Rounded halves plus the point, within bounds narrower than those of a byte."""
+        b, point = self.b, self.ends.point if self.near is None else self.near.point
         if point:
             found = b.insert(mve.AddSaturatedOp(found, b.integer(point)), "q").result
         limits = limits_of(element_of(self.memory))

@@ -20,10 +20,13 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import ByteStores
+from npu_passes.lowering.kernels.folded_pairs import WindowPair
 from npu_passes.lowering.kernels.vector_outputs import FOUR, VectorOutputs
-from npu_passes.lowering.pool_window import windows_around, windows_with
+from npu_passes.lowering.pool_window import alike, windows_around, windows_with
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index
+from npu_plans.kernels.packing import PAIR
+from npu_plans.kernels.patch_plan import FARTHEST
 
 Block: TypeAlias = tuple[Sequence[SSAValue], Index, int, SSAValue]
 """What is kept of some pixels, the first filter, the number of filters, and their scales."""
@@ -78,7 +81,14 @@ class FoldedOutputs(VectorOutputs):
         """
         pixels: Pixels = {}
         single: dict[Index, Block] = {}
+        pairs: dict[Index, WindowPair | None] = {}
         for column, block in blocks:
+            if column not in pairs:
+                pairs[column] = self.pair(column, len(block[0]))
+            if (pair := pairs[column]) is not None and block[2] == FOUR:
+                kept, filter, _, scales = block
+                pair.take([self.products(sums, scales) for sums in kept], filter)
+                continue
             before = single.pop(column, None)
             if before is not None and is_behind(block, before):
                 self.take_eight(pixels, column, before, block)
@@ -90,6 +100,34 @@ class FoldedOutputs(VectorOutputs):
             self.take_four(pixels, column, block)
         for column, values in pixels.items():
             self.fold(values, row, column)
+        self.put_pairs([pair for pair in pairs.values() if pair is not None and pair.raises], row)
+
+    def alike(self, columns: range, count: int) -> Sequence[range]:
+        """See `VectorOutputs`."""
+        assert self.layer.folding is not None
+        return alike(self.layer.folding.axes[1], columns, count)
+
+    def pair(self, column: Index, pixels: int) -> WindowPair | None:
+        """The two windows that hold some of two neighbouring pixels, if there are two."""
+        folding = self.layer.folding
+        assert folding is not None
+        if pixels != PAIR or self.steps[0] + FOUR > FARTHEST:
+            return None
+        known = windows_around(self.b, folding.axes[1], column, pixels)
+        return WindowPair.of(self.b, self.bytes, self.steps[0], known)
+
+    def put_pairs(self, pairs: Sequence[WindowPair], row: Index) -> None:
+        """Raise the maxima of pairs of windows in all rows of windows that hold a pixel."""
+        b, folding = self.b, self.layer.folding
+        assert folding is not None
+
+        def one_row(py: Index) -> tuple[()]:
+            for pair in pairs:
+                pair.put(b.mul(py, self.steps[1]))
+            return ()
+
+        if pairs:
+            windows_with(b, folding.axes[0], row, one_row, "py")
 
     def take_four(self, pixels: Pixels, column: Index, block: Block) -> None:
         """Requantise a block of filters."""

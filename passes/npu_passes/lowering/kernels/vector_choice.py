@@ -110,10 +110,11 @@ def image_plan(op: Conv2dOp) -> ImagePlan | None:
 def follows(op: Conv2dOp) -> bool:
     """Whether the output of a convolution is to follow its dying map closely.
 
-    If it has more bytes than the map, it lies beside most of it anyway. Where outputs are folded
-    into pools, more of them together take fewer instructions.
+    If it has more bytes than the map, it lies beside most of it anyway. So do outputs that are
+    folded into the windows of a pool, as all of their maxima are cleared first.
     """
-    return op.overlap == Overlap.ACCUMULATE or prod(shape_of(op.output)) < prod(shape_of(op.input))
+    smaller = prod(shape_of(op.output)) < prod(shape_of(op.input))
+    return smaller and op.overlap != Overlap.ACCUMULATE
 
 
 def beats_runs(op: Conv2dOp, plan: ImagePlan) -> bool:

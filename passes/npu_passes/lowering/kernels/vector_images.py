@@ -157,12 +157,14 @@ class ImageKernel:
                 border(column, PAIR)
                 return ()
 
-            b.loop(columns.start, columns.stop, one, step=PAIR, hint="ox")
+            for each in self.outputs.alike(columns, PAIR):
+                b.loop(each.start, each.stop, one, step=PAIR, hint="ox")
 
         if part.alone:
             border(0, 1)
         borders(part.before)
-        b.loop(part.pairs.start, part.pairs.stop, pair, step=PAIR, hint="ox")
+        for each in self.outputs.alike(part.pairs, PAIR):
+            b.loop(each.start, each.stop, pair, step=PAIR, hint="ox")
         borders(part.behind)
         if part.end < columns.total:
             border(part.end, columns.total - part.end)

@@ -150,6 +150,10 @@ class VectorOutputs(Outputs):
             found = self.b.insert(mve.MaxOp(found, each), "best").result
         return [found]
 
+    def alike(self, columns: range, count: int) -> Sequence[range]:
+        """Parts of some steps along a row, `count` outputs in each: these are stored alike."""
+        return (columns,)
+
     @property
     def splatted(self) -> SSAValue | None:
         """The only scale in every lane; None if there is one for each channel."""

@@ -285,18 +285,29 @@ def test_windows_are_gathered(name: str) -> None:
 
 
 @pytest.mark.parametrize("unsigned", [False, True])
-@pytest.mark.parametrize(("strides", "known"), [((2, 2), True), ((2, 3), False)])
-def test_eight_filters_are_folded_at_once(
-    unsigned: bool, strides: tuple[int, int], known: bool
+@pytest.mark.parametrize(
+    ("strides", "known", "two"),
+    [((2, 2), True, True), ((2, 1), True, False), ((2, 3), False, False)],
+)
+def test_filters_are_folded_together(
+    unsigned: bool, strides: tuple[int, int], known: bool, two: bool
 ) -> None:
-    """The windows of a pair of pixels are known if their strides are that of the pair's loop."""
+    """The windows of a pair of pixels are known if their strides divide that of the pair's loop.
+
+    If there are `two`, they take turns in the lanes with four filters, in bytes with eight. Else
+    eight filters do.
+    """
     pool = PoolAttr.of("max", (3, 3), strides)
     shape = replace(KINDS["folded"], input=(1, 3, 9, 21), filters=16, pool=pool, unsigned=unsigned)
-    loops = loops_of(shape)
-    folded = [line for line in loops.splitlines() if "mve.gather %" in line and "reach 8" in line]
-    assert all((" signed :" in line) != unsigned for line in folded)
-    assert folded
-    inner = loops[loops.index("scf.for %ox") :]
+    inner = loops_of(shape)
+    inner = inner[inner.index("scf.for %ox") :]
+    pixel = shape.filters
+    reach = pixel + 4 if two else 8
+    halves = [line for line in inner.splitlines() if f"reach {reach} " in line]
+    gathers = [line for line in halves if "mve.gather %" in line]
+    assert all((" signed :" in line) != unsigned for line in gathers)
+    assert gathers
+    assert (f"reach {pixel + 8} " in inner) == (two and not unsigned)
     assert ("scf.for %px" in inner) == (not known)
 
 
