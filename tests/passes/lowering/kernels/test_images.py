@@ -244,7 +244,7 @@ KINDS = {
         strides=(2, 2),
         pads=(0, 0, 0, 0),
         unsigned=True,
-        pool=PoolAttr.of("max", (3, 3), (2, 2)),
+        pool=PoolAttr.of("max", (3, 3), (2, 1)),
         overlap=Overlap.ACCUMULATE,
     ),
     "four channels on a small map": replace(
