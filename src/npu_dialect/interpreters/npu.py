@@ -271,8 +271,8 @@ def slice_(op: SliceOp, inputs: Sequence[Array]) -> Array:
 LayerT = TypeVar("LayerT", bound=LayerOp)
 
 
-LEFT_BEHIND = 0x5A5A
-"""What a layer leaves in its working memory: no later layer may read it."""
+LEFT_BEHIND = 0x5A
+"""What a layer leaves in its working memory, of any type: no later layer may read it."""
 
 
 def layer(

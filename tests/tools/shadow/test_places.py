@@ -61,6 +61,54 @@ def test_a_lane_that_is_masked_stores_nothing() -> None:
     assert "byte 14" in faults(EVEN, " lanes 127")
 
 
+BYTES = """
+"memref.global"() <{{sym_name = "places", type = memref<32xi8, #npu.flash>,
+  initial_value = dense<[{places}]> : tensor<32xi8>, sym_visibility = "private", constant}}>
+  : () -> ()
+func.func @f(%x: memref<40xi8, #npu.sram> {{sram.input, sram.offset = 0 : i64}},
+             %y: memref<32xi8, #npu.sram> {{sram.output, sram.offset = 80 : i64}})
+    attributes {{sram.arena = 112 : i64}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %t = memref.get_global @places : memref<32xi8, #npu.flash>
+  %a = sram.alloc at 40 : memref<40xi8, #npu.sram>
+  scf.for %i = %c0 to %c2 step %c1 {{
+    %k = arith.muli %i, %c16 : index
+    %part = memref.subview %t[%k] [16] [1] : memref<32xi8, #npu.flash>
+      to memref<16xi8, strided<[1], offset: ?>, #npu.flash>
+    %run = dsp.opaque %part : memref<16xi8, strided<[1], offset: ?>, #npu.flash>
+    %p = mve.load %run[%c0] : memref<16xi8, strided<[1], offset: ?>, #npu.flash> -> vector<16xi8>
+    %v = mve.gather_bytes %x[%c0] at %p reach 40 : memref<40xi8, #npu.sram>
+    mve.scatter_bytes %v, %a[%c0] at %p reach 40 : memref<40xi8, #npu.sram>
+  }}
+  scf.for %i = %c0 to %c32 step %c1 {{
+    %e = memref.load %a[%i] : memref<40xi8, #npu.sram>
+    memref.store %e, %y[%i] : memref<32xi8, #npu.sram>
+  }}
+  func.return
+}}"""
+
+
+def faults_of_bytes(places: list[int]) -> str:
+    """What is wrong with a program that scatters to 32 places, then reads bytes 0 to 31."""
+    text = BYTES.format(places=", ".join(map(str, places)))
+    return "\n".join(map(str, check(parse(context(), text))))
+
+
+def test_bytes_at_places_of_a_part_of_a_table() -> None:
+    """The part is another one in each step of the loop."""
+    assert not faults_of_bytes(list(range(32)))
+    assert "byte 27" in faults_of_bytes([*range(27), *range(28, 33)])
+    assert "byte 5" in faults_of_bytes([*range(5), *range(6, 33)])
+
+
+def test_a_place_outside_of_the_map() -> None:
+    assert "outside of its axis (0 to 39)" in faults_of_bytes([*range(31), 40])
+
+
 def test_places_that_are_not_constant() -> None:
     text = program(EVEN).replace("mve.gather %x[%c0] at %p", "mve.gather %x[%c0] at %q")
     text = text.replace("  %v =", "  %q = mve.add %p, %p : vector<8xi16>\n  %v =")

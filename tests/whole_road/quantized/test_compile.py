@@ -59,6 +59,15 @@ def test_tiles_with_scales_of_their_own(tmp_path: Path, capsys: pytest.CaptureFi
     assert len(report["layers"]) < report["verify"]["counters"]["transfers"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mobilenet_v1", "squeezenet1_1", "ds_cnn"])
+def test_plans_for_vectors_are_checked_byte_by_byte(name: str, tmp_path: Path) -> None:
+    """Windows that are gathered, scattered outputs, and working memory of bytes."""
+    options = TINY[name] | ({"width": 1 / 4} if name == "mobilenet_v1" else {})
+    path = saved_int8(tmp_path, name, **options)
+    assert main([str(path), "--target", "cortex-m55", "-o", str(tmp_path), "--check-passes"]) == 0
+
+
 def test_the_sums_of_a_convolution_never_exist(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from npu_dialect import dsp, mve
 from npu_dialect.npu.layer import LayerOp
 from npu_dialect.npu.maps import element_bytes, is_buffer_type
-from npu_tools.shadow.faults import NotFollowed, name_of
+from npu_tools.shadow.faults import NotFollowed, name_of, place_of
 from npu_tools.shadow.memory import VIEWS, Layout, Part, viewed
 from npu_tools.shadow.nest import Access, Axis, Nest, Port, widened
 from npu_tools.shadow.numbers import (
@@ -29,7 +29,7 @@ from npu_tools.shadow.numbers import (
     gathered,
     is_number,
 )
-from npu_tools.shadow.places import places_of
+from npu_tools.shadow.places import PlacesOp, table_of, used_lanes
 
 
 class Sequential(Exception):
@@ -193,8 +193,8 @@ class Builder:
                 self.words(op)
             case mve.LoadOp() | mve.StoreOp() | mve.MulRowsOp() | mve.MulRunsOp():
                 self.vector(op, writes=isinstance(op, mve.StoreOp))
-            case mve.GatherOp() | mve.GatherBytesOp() | mve.ScatterOp():
-                self.places(op, writes=isinstance(op, mve.ScatterOp))
+            case mve.GatherOp() | mve.GatherBytesOp() | mve.ScatterOp() | mve.ScatterBytesOp():
+                self.places(op, writes=isinstance(op, mve.ScatterOp | mve.ScatterBytesOp))
             case memref.CopyOp():
                 self.copy(op, [op.source], [op.destination])
             case LayerOp() if op.destination is not None:
@@ -335,14 +335,32 @@ class Builder:
             self.element(op, op.starts, [op.start], writes=False, count=own.filters)
         self.iterated([0, self.number(op.rows), 1], body)
 
-    def places(self, op: mve.GatherOp | mve.GatherBytesOp | mve.ScatterOp, *, writes: bool) -> None:
+    def places(self, op: PlacesOp, *, writes: bool) -> None:
         """Note the access of a vector to elements at its places, one by one."""
         port, layout = self.view(op.memref)
-        for place in places_of(op):
-            start = layout.start + place * layout.itemsize
-            part = replace(layout, start=start, shape=(layout.shape[0] - place,))
-            terms = self.terms(op, part, [op.index])
+        index = self.number(op.index)
+        if index is None:
+            raise NotFollowed("expected an index that does not depend on data")
+        for lane in used_lanes(op):
+            place = added(index, self.place(op, lane))
+            self.check(op, place, layout.shape[0], "an access")
+            terms = layout.start, place * layout.itemsize
             self.note(op, port, terms, layout.itemsize, writes=writes)
+
+    def place(self, op: PlacesOp, lane: int) -> Number:
+        """The place of a lane, without a sign. Raises: NotFollowed if it is no constant."""
+        load = table_of(op)
+        if load is not None:
+            port, layout = self.view(load.memref)
+            data, index = self.nest.ports[port].data, self.number(load.index)
+            if data is not None and index is not None:
+                self.nest.reads_constants = True
+                kind = np.dtype(f"u{data.dtype.itemsize}")
+                first = added(layout.start // layout.itemsize, index)
+                found = gathered(data.view(kind), added(first, lane))
+                if found is not None:
+                    return found
+        raise NotFollowed(f"expected places of a constant table in {place_of(op)}")
 
     @contextmanager
     def every_element(self, layout: Layout, ticks: int = 0) -> Generator[tuple[Number, ...]]:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, Me
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from npu_dialect.dsp import OpaqueOp
 from npu_dialect.interpreters.values import dtype_of, storage_size
 from npu_dialect.sram import SpanOp
 from npu_tools.shadow.faults import NotFollowed
@@ -152,6 +153,7 @@ VIEWS = (
     memref.SubviewOp,
     memref.ViewOp,
     SpanOp,
+    OpaqueOp,
 )
 
 
@@ -206,7 +208,7 @@ def viewed(op: Operation, source: Layout, number: Read) -> Layout:
     assert isa(type_, MemRefType)
     shape = tuple(type_.get_shape())
     match op:
-        case memref.CastOp() | memref.MemorySpaceCastOp():
+        case memref.CastOp() | memref.MemorySpaceCastOp() | OpaqueOp():
             return source
         case memref.SubviewOp():
             return subview(op, Part.of(op, number), source)

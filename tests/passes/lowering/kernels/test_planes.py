@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +16,12 @@ from helpers.depthwise import Shape, as_unsigned, either, give, layouts, network
 from helpers.kernel_roads import DSP, VECTORS, lowered
 from helpers.pipeline import context, run_passes
 from helpers.vector_depthwise import axes, check_core, check_host, check_loops
+from npu_dialect.interpreters import run_function
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.walking import walk_kind
 from npu_passes.support.refuse import Refusal
 from npu_plans.kernels.plane_plan import PlanePlan
+from npu_tools.compiling.check import random_inputs
 
 SHAPES = st.builds(
     Shape,
@@ -56,6 +59,14 @@ def on_buffers(shape: Shape, spare: int = 0, *, planar: bool = False) -> tuple[M
 @given(SHAPES.filter(lambda shape: PlanePlan.fits(*axes(shape))), st.booleans())
 def test_planes_give_the_bits_of_the_layer(shape: Shape, planar: bool) -> None:
     assert "mve.gather_bytes" in check_loops(*on_buffers(shape, planar=planar))
+
+
+def test_the_interpreter_runs_a_layer_with_a_working_memory_of_bytes() -> None:
+    """On buffers, before there are loops: the layer leaves the memory spoiled, of any type."""
+    module, layers = on_buffers(PLAIN)
+    inputs = random_inputs(module, 5)
+    (wanted,) = run_function(module, None, inputs)
+    np.testing.assert_array_equal(run_function(layers, None, inputs)[0], wanted)
 
 
 SHARED = "filters that share a copy"
