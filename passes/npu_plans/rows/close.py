@@ -11,10 +11,23 @@ it, so a distance is never too small.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
 
 from npu_dialect.row_times import late_rows
 from npu_plans.rows.schedule import MapRead, RowLayer, Schedule
+
+Readers: TypeAlias = Mapping[int, Sequence[tuple[int, MapRead]]]
+"""For each map that layers read: the places of these layers, and how they read it."""
+
+
+def readers_of(layers: Sequence[RowLayer]) -> Readers:
+    """The readers of all maps that some layers read."""
+    found: dict[int, list[tuple[int, MapRead]]] = {}
+    for place, layer in enumerate(layers):
+        for each in layer.reads:
+            found.setdefault(each.map, []).append((place, each))
+    return found
 
 
 def packed_bytes(source_bytes: int, items: Sequence[tuple[int, int]]) -> int:
@@ -30,6 +43,7 @@ def packed_bytes(source_bytes: int, items: Sequence[tuple[int, int]]) -> int:
 
 def distance(
     layers: Sequence[RowLayer],
+    all_readers: Readers,
     found: Schedule,
     place: int,
     source: int,
@@ -40,17 +54,17 @@ def distance(
 ) -> int:
     """By how many bytes the input must start behind the start of a layer's map, or of its ring.
 
-    It may be less than 0. `place` is that of the layer. `source` is the input, of whose rows each
-    has `row_bytes`. `dense`: whether the rows of the map follow each other in memory; all may be
-    written at once if not. `top_rows`: see `unmoved_rows`.
+    It may be less than 0. `all_readers`: those of all layers (`readers_of`). `place` is that of the
+    layer. `source` is the input, of whose rows each has `row_bytes`. `dense`: whether the rows of
+    the map follow each other in memory; all may be written at once if not. `top_rows`: see
+    `unmoved_rows`.
     """
     layer, together = layers[place], computed_with(layers, found, place)
-    readers = [
-        (number, each) for number, other in enumerate(layers) for each in reads_of(other, source)
-    ]
+    readers = all_readers[source]
     height = readers[0][1].read.height
     rows = found.rings.get(layer.map, layer.rows)
-    shift = rows - unmoved_rows(layers, found, layer.map, rows, top_rows=top_rows)
+    own = [(layers[number], each) for number, each in all_readers.get(layer.map, ())]
+    shift = rows - unmoved_rows(own, found, rows, top_rows=top_rows)
     late = late_top(layers, found) if top_rows and place == len(layers) - 1 else 0
     farthest = -height * row_bytes
     if rows > max(1, rows - shift):  # its start is filled with padding in the first step
@@ -69,25 +83,19 @@ def distance(
     return farthest
 
 
-def reads_of(layer: RowLayer, source: int) -> list[MapRead]:
-    """The ways in which a layer reads a map."""
-    return [each for each in layer.reads if each.map == source]
-
-
 def unmoved_rows(
-    layers: Sequence[RowLayer], found: Schedule, number: int, rows: int, *, top_rows: bool
+    readers: Sequence[tuple[RowLayer, MapRead]], found: Schedule, rows: int, *, top_rows: bool
 ) -> int:
-    """How many rows are put into a ring until a reader needs one; all for the result.
+    """How many rows are put into a ring until a reader of it needs one; all for the result.
 
     `top_rows`: rows of readers that need padding above the map are layers of their own. They find
     what they need wherever it is.
     """
     newest: list[int] = []
-    for other in layers:
-        for each in reads_of(other, number):
-            alone = each.read.top(other.rows) if top_rows else 0
-            if alone < other.rows:
-                newest.append(found.times[number].last(found.times[other.map].step(alone)))
+    for reader, each in readers:
+        alone = each.read.top(reader.rows) if top_rows else 0
+        if alone < reader.rows:
+            newest.append(found.times[each.map].last(found.times[reader.map].step(alone)))
     unmoved = min((*newest, rows - 1)) + 1
     return unmoved if unmoved > 1 else 0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from npu_dialect.row_times import RowRead, RowTime, period_of
 from npu_plans.modules.layer_graph import LayerGraph
-from npu_plans.rows.close import distance, packed_bytes
+from npu_plans.rows.close import Readers, distance, packed_bytes, readers_of
 from npu_plans.rows.schedule import MapRead, RowLayer, Schedule
 
 MOST_JOINED = 2
@@ -304,8 +304,10 @@ class Growing:
         sizes = {place: found.rings[each.map] * each.row_bytes for place, each in self.inner()}
         if alone:
             sizes[len(self.layers) - 1] = behind
+        readers = readers_of(self.layers)
         items = [
-            (size, self.distance(found, place, before, top_rows)) for place, size in sizes.items()
+            (size, self.distance(found, readers, place, before, top_rows))
+            for place, size in sizes.items()
         ]
         return before + sum(sizes.values()) - packed_bytes(before, items)
 
@@ -313,17 +315,14 @@ class Growing:
         """The layers with rings, with their places."""
         return ((place, each) for place, each in enumerate(self.layers[:-1]))
 
-    def distance(self, found: Schedule, place: int, size: int, top_rows: bool) -> int:
+    def distance(
+        self, found: Schedule, readers: Readers, place: int, size: int, top_rows: bool
+    ) -> int:
         """How far behind the map of a layer the start of the input, of a size, must lie."""
         assert self.source is not None
-        (height,) = {
-            each.read.height
-            for layer in self.layers
-            for each in layer.reads
-            if each.map == self.source
-        }
+        (height,) = {each.read.height for _, each in readers[self.source]}
         inner = place < len(self.layers) - 1
         known = self.function.dense_rings if inner else self.function.dense
         dense = self.layers[place].map in known
-        row = size // height
-        return distance(self.layers, found, place, self.source, row, dense=dense, top_rows=top_rows)
+        ends = place, self.source, size // height
+        return distance(self.layers, readers, found, *ends, dense=dense, top_rows=top_rows)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from npu_dialect.row_times import RowRead
 from npu_plans.modules.layer_graph import LayerGraph, LayerStep
-from npu_plans.rows.close import distance
+from npu_plans.rows.close import distance, readers_of
 from npu_plans.rows.growing import FunctionRows, RowStep
 from npu_plans.rows.regions import (
     CALL,
@@ -209,10 +209,12 @@ def test_padding_is_put_before_the_input_dies() -> None:
     layers = chain_of(8, [10, 10, 10, 10, 10], [3, 3, 3, 3])
     found = schedule(layers)
     assert [found.rings[number] for number in (1, 2, 3)] == [3, 3, 3]
-    assert distance(layers, found, 2, 0, 10, dense=True) == 10
-    assert distance(layers, found, 2, 0, 10, dense=False) == 30
+    assert distance(layers, readers_of(layers), found, 2, 0, 10, dense=True) == 10
+    assert distance(layers, readers_of(layers), found, 2, 0, 10, dense=False) == 30
     taken = chain_of(8, [10, 10, 10, 10, 10], [3, 3, 1, 1])
-    assert distance(taken, schedule(taken), 1, 0, 10, dense=True) == 0, "a ring without padding"
+    assert distance(taken, readers_of(taken), schedule(taken), 1, 0, 10, dense=True) == 0, (
+        "a ring without padding"
+    )
 
 
 def test_a_row_that_is_overwritten_reads_the_input_when_it_is_put_there() -> None:
@@ -223,7 +225,7 @@ def test_a_row_that_is_overwritten_reads_the_input_when_it_is_put_there() -> Non
     ]
     found = schedule(layers)
     assert found.rings == {1: 0}
-    assert distance(layers, found, 1, 0, 10, dense=True) == 20
+    assert distance(layers, readers_of(layers), found, 1, 0, 10, dense=True) == 20
 
 
 def test_rows_at_the_top_may_be_layers_of_their_own() -> None:
