@@ -92,9 +92,20 @@ func.func @f(%x: memref<40xi8, #npu.sram> {{sram.input, sram.offset = 0 : i64}},
 }}"""
 
 
-def faults_of_bytes(places: list[int]) -> str:
-    """What is wrong with a program that scatters to 32 places, then reads bytes 0 to 31."""
+BRANCH = """scf.for %i = %c0 to %c32 step %c1 {
+    %here = arith.cmpi slt, %i, %c2 : index
+    scf.if %here {"""
+
+
+def faults_of_bytes(places: list[int], *, branch: bool = False) -> str:
+    """What is wrong with a program that scatters to 32 places, then reads bytes 0 to 31.
+
+    `branch`: the loop has more steps, in which nothing is scattered.
+    """
     text = BYTES.format(places=", ".join(map(str, places)))
+    if branch:
+        text = text.replace("scf.for %i = %c0 to %c2 step %c1 {", BRANCH, 1)
+        text = text.replace("  }\n  scf.for", "  } }\n  scf.for", 1)
     return "\n".join(map(str, check(parse(context(), text))))
 
 
@@ -103,6 +114,12 @@ def test_bytes_at_places_of_a_part_of_a_table() -> None:
     assert not faults_of_bytes(list(range(32)))
     assert "byte 27" in faults_of_bytes([*range(27), *range(28, 33)])
     assert "byte 5" in faults_of_bytes([*range(5), *range(6, 33)])
+
+
+def test_a_part_of_a_table_in_a_branch() -> None:
+    """There is no such part in the steps that do not take the branch."""
+    assert not faults_of_bytes(list(range(32)), branch=True)
+    assert "byte 27" in faults_of_bytes([*range(27), *range(28, 33)], branch=True)
 
 
 def test_a_place_outside_of_the_map() -> None:

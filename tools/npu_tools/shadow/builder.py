@@ -347,6 +347,13 @@ class Builder:
             terms = layout.start, place * layout.itemsize
             self.note(op, port, terms, layout.itemsize, writes=writes)
 
+    def happening(self, number: Number) -> Number:
+        """A number, or 0 in iterations that do not happen."""
+        if self.mask is None:
+            return number
+        happens, numbers = np.broadcast_arrays(*aligned(self.mask, np.asarray(number)))
+        return np.where(happens, numbers, 0)
+
     def place(self, op: PlacesOp, lane: int) -> Number:
         """The place of a lane, without a sign. Raises: NotFollowed if it is no constant."""
         load = table_of(op)
@@ -357,7 +364,7 @@ class Builder:
                 self.nest.reads_constants = True
                 kind = np.dtype(f"u{data.dtype.itemsize}")
                 first = added(layout.start // layout.itemsize, index)
-                found = gathered(data.view(kind), added(first, lane))
+                found = gathered(data.view(kind), self.happening(added(first, lane)))
                 if found is not None:
                     return found
         raise NotFollowed(f"expected places of a constant table in {place_of(op)}")
