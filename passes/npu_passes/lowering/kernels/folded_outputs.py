@@ -15,15 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import ByteStores
-from npu_passes.lowering.kernels.folded_pairs import WindowPair
+from npu_passes.lowering.kernels.folded_pairs import WindowPair, is_behind, raise_halves
 from npu_passes.lowering.kernels.vector_outputs import FOUR, VectorOutputs
 from npu_passes.lowering.pool_window import alike, windows_around, windows_with
-from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.patch_plan import FARTHEST
@@ -90,7 +88,7 @@ class FoldedOutputs(VectorOutputs):
                 pair.take([self.products(sums, scales) for sums in kept], filter)
                 continue
             before = single.pop(column, None)
-            if before is not None and is_behind(block, before):
+            if before is not None and are_eight(block, before):
                 self.take_eight(pixels, column, before, block)
                 continue
             if before is not None:
@@ -207,21 +205,14 @@ class FoldedOutputs(VectorOutputs):
         b, memory = self.b, (self.memory, place)
         if found.eight:
             turns = [group + lane for lane in range(FOUR) for group in (0, FOUR)]
-            places = self.bytes.vector("targets", turns), 2 * FOUR
-            load = mve.GatherOp(*memory, *places, signed=element_of(self.memory) == i8)
-        else:
-            places, load = None, mve.LoadOp(*memory, mve.I32X4, found.first)
-        best = b.insert(load, "best").result
+            raise_halves(self.bytes, found.value, place, turns)
+            return
+        best = b.insert(mve.LoadOp(*memory, mve.I32X4, found.first), "best").result
         best = b.insert(mve.MaxOp(best, found.value), "best").result
-        if places is None:
-            b.insert(mve.StoreOp(best, *memory, found.first))
-        else:
-            b.insert(mve.ScatterOp(best, *memory, *places, saturated=True))
+        b.insert(mve.StoreOp(best, *memory, found.first))
 
 
-def is_behind(block: Block, before: Block) -> bool:
+def are_eight(block: Block, before: Block) -> bool:
     """Whether a block has the four filters behind the four of another one."""
     (_, filter, filters, _), (_, start, count, _) = block, before
-    if not (isinstance(filter, int) and isinstance(start, int)):
-        return False
-    return filters == count == FOUR and filter == start + FOUR
+    return filters == count == FOUR and is_behind(filter, start)

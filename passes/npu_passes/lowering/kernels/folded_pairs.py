@@ -112,12 +112,19 @@ class WindowPair:
             best = b.insert(mve.MaxOp(best, value), "best").result
             b.insert(mve.ScatterBytesOp(best, *where))
         for filter, value in self.halves:
-            at = b.value(b.add(start, filter))
-            where = memory, at, self.stores.vector("targets", turns), max(turns) + 1
-            load = mve.GatherOp(*where, signed=element_of(memory) == i8)
-            best = b.insert(load, "best").result
-            best = b.insert(mve.MaxOp(best, value), "best").result
-            b.insert(mve.ScatterOp(best, *where, saturated=True))
+            raise_halves(self.stores, value, b.value(b.add(start, filter)), turns)
+
+
+def raise_halves(
+    stores: ByteStores, value: SSAValue, place: SSAValue, targets: Sequence[int]
+) -> None:
+    """Raise eight bytes at distances from a place to the values of a vector of halves."""
+    b, memory = stores.b, stores.memory
+    where = memory, place, stores.vector("targets", targets), max(targets) + 1
+    load = mve.GatherOp(*where, signed=element_of(memory) == i8)
+    best = b.insert(load, "best").result
+    best = b.insert(mve.MaxOp(best, value), "best").result
+    b.insert(mve.ScatterOp(best, *where, saturated=True))
 
 
 def is_behind(filter: Index, before: Index) -> bool:
