@@ -33,7 +33,7 @@ def machine(random: Random, sram_bytes: int, *, dma: bool) -> str:
         "flash_bytes": 2**30,
         "registers": random.choice((0, 16, 32)),
         "alignment": random.choice((1, 4, 16)),
-        "features": random.choice(('["dsp"]', "[]")),
+        "features": random.choice(('["dsp"]', "[]", '["dsp", "mve"]')),
     }
     if dma:
         numbers |= {
