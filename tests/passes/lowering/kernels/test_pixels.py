@@ -373,6 +373,14 @@ def test_short_code_is_that_of_whole_blocks_only(shape: Shape, has: bool) -> Non
     assert ("mve.mul_lanes" in str(loops)) == has
 
 
+@pytest.mark.parametrize("name", ["272 channels", "250 channels", "3x3, 32 channels"])
+def test_short_code_has_loops_over_single_vectors(name: str) -> None:
+    """Elsewhere, chunks of several vectors are loaded from a pointer of their own."""
+    layers = on_buffers(RUNS[name])[1]
+    assert "step %c16 iter_args" in (loops := str(lowered(layers, SHORT)))
+    assert "dsp.opaque" not in loops
+
+
 def test_short_code_has_single_pixels_where_pairs_leave_one() -> None:
     """Of 125 pixels of 64 channels, four vectors each; 126 are in pairs."""
     shape = replace(WIDE, input=(1, 64, 25, 5), filters=8)
