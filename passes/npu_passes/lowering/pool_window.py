@@ -152,6 +152,14 @@ def alike(axis: Axis, columns: range, count: int) -> tuple[range, range, range]:
     return columns[:first], columns[first:behind], columns[behind:]
 
 
+def held_by_window(held: Sequence[range]) -> dict[int, list[int]]:
+    """For each window, the numbers of the outputs that it holds; `held`: the windows of each."""
+    windows = range(min(each.start for each in held), max(each.stop for each in held))
+    return {
+        window: [number for number, each in enumerate(held) if window in each] for window in windows
+    }
+
+
 def windows_around(
     b: LoopBuilder, axis: Axis, first: Index, count: int
 ) -> tuple[Index, tuple[range, ...]] | None:

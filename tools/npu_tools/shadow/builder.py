@@ -341,8 +341,8 @@ class Builder:
         index = self.number(op.index)
         if index is None:
             raise NotFollowed("expected an index that does not depend on data")
-        for lane in used_lanes(op):
-            place = added(index, self.place(op, lane))
+        for place in self.places_of(op):
+            place = added(index, place)
             self.check(op, place, layout.shape[0], "an access")
             terms = layout.start, place * layout.itemsize
             self.note(op, port, terms, layout.itemsize, writes=writes)
@@ -354,20 +354,25 @@ class Builder:
         happens, numbers = np.broadcast_arrays(*aligned(self.mask, np.asarray(number)))
         return np.where(happens, numbers, 0)
 
-    def place(self, op: PlacesOp, lane: int) -> Number:
-        """The place of a lane, without a sign. Raises: NotFollowed if it is no constant."""
-        load = table_of(op)
-        if load is not None:
+    def places_of(self, op: PlacesOp) -> Sequence[Number]:
+        """The places of all lanes that are used, without signs.
+
+        Raises: NotFollowed if one is no constant.
+        """
+        found: list[Number | None] = [None]
+        if (load := table_of(op)) is not None:
             port, layout = self.view(load.memref)
             data, index = self.nest.ports[port].data, self.number(load.index)
             if data is not None and index is not None:
                 self.nest.reads_constants = True
-                kind = np.dtype(f"u{data.dtype.itemsize}")
+                data = data.view(np.dtype(f"u{data.dtype.itemsize}"))
                 first = added(layout.start // layout.itemsize, index)
-                found = gathered(data.view(kind), self.happening(added(first, lane)))
-                if found is not None:
-                    return found
-        raise NotFollowed(f"expected places of a constant table in {place_of(op)}")
+                lanes = (added(first, lane) for lane in used_lanes(op))
+                found = [gathered(data, self.happening(each)) for each in lanes]
+        places = [each for each in found if each is not None]
+        if len(places) < len(found):
+            raise NotFollowed(f"expected places of a constant table in {place_of(op)}")
+        return places
 
     @contextmanager
     def every_element(self, layout: Layout, ticks: int = 0) -> Generator[tuple[Number, ...]]:

@@ -21,7 +21,7 @@ from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import ByteStores
 from npu_passes.lowering.kernels.folded_pairs import WindowPair, is_behind, raise_halves
 from npu_passes.lowering.kernels.vector_outputs import FOUR, VectorOutputs
-from npu_passes.lowering.pool_window import alike, windows_around, windows_with
+from npu_passes.lowering.pool_window import alike, held_by_window, windows_around, windows_with
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.patch_plan import FARTHEST
@@ -156,10 +156,9 @@ class FoldedOutputs(VectorOutputs):
                 self.fold_one(values, row, b.add(column, number))
             return
         base, held = known
-        windows = range(min(each.start for each in held), max(each.stop for each in held))
         found = {
-            window: self.best_of([pixel for pixel, each in zip(pixels, held) if window in each])
-            for window in windows
+            window: self.best_of([pixels[number] for number in numbers])
+            for window, numbers in held_by_window(held).items()
         }
 
         def one_row(py: Index) -> tuple[()]:

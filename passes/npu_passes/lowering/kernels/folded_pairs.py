@@ -27,6 +27,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import NEAR, ByteStores
+from npu_passes.lowering.pool_window import held_by_window
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.gathers import EIGHT, FOUR
@@ -61,14 +62,11 @@ class WindowPair:
         if known is None or len(known[1]) != PAIR:
             return None
         base, held = known
-        first, behind = min(each.start for each in held), max(each.stop for each in held)
-        windows = tuple(
-            [number for number, each in enumerate(held) if window in each]
-            for window in range(first, behind)
-        )
-        if len(windows) != PAIR or not all(windows):
+        found = held_by_window(held)
+        if len(found) != PAIR or not all(found.values()):
             return None
-        return WindowPair(b, stores, b.add(base, first), (windows[0], windows[1]), pixel)
+        one, other = found.values()
+        return WindowPair(b, stores, b.add(base, min(found)), (one, other), pixel)
 
     def take(self, fours: Sequence[SSAValue], filter: Index) -> None:
         """Requantise the sums, as floats, of four filters of both pixels."""
