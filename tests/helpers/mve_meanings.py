@@ -165,6 +165,12 @@ def pushed(case: Case) -> Array:
     return (old << 8 | new & 0xFF).astype(np.int16)
 
 
+def ended(case: Case) -> Array:
+    """All but the last four bytes of x0, and those of x5."""
+    x, last = rows(case.arrays[0], 16), case.arrays[5][:COUNT].astype("<i4").view(np.int8)
+    return np.concatenate((x[:, :-4], last.reshape(-1, 4)), axis=1)
+
+
 def pushed_three(case: Case) -> Array:
     """Three bytes of x5, and all but the last three of x0."""
     x = rows(case.arrays[0], 16)

@@ -432,6 +432,14 @@ func.func @f(%v: vector<16xi8>) {
 
 // -----
 
+func.func @f(%v: vector<16xi8>, %n: i8) {
+  %r = "mve.set_last"(%v, %n) : (vector<16xi8>, i8) -> vector<16xi8>
+  func.return
+}
+// CHECK: i32
+
+// -----
+
 func.func @f(%v: vector<8xi16>, %n: i32) {
   %r = "mve.push_three"(%v, %n) : (vector<8xi16>, i32) -> vector<8xi16>
   func.return

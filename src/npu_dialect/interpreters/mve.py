@@ -323,6 +323,11 @@ def push_three(x: Array, first: int) -> Array:
     return np.concatenate((low.view(np.int8), x[:-3]))
 
 
+def set_last(x: Array, word: int) -> Array:
+    """All bytes but the last four, and those of a number."""
+    return np.concatenate((x[:-4], np.array([word]).astype("<i4").view(np.int8)))
+
+
 def shift_in(op: mve.ShiftInOp) -> Meaning:
     """In each word, bytes moved up, with those of another vector where none comes."""
     by = op.bytes
@@ -432,6 +437,7 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.AddSaturatedOp: with_scalar(saturated),
     mve.PushBytesOp: push_bytes,
     mve.PushThreeOp: push_three,
+    mve.SetLastOp: set_last,
     mve.AsBytesOp: as_bytes,
     mve.MoveUpOp: move_up,
 }

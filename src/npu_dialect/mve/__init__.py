@@ -75,6 +75,7 @@ from npu_dialect.mve.scalars import (
     PushBytesOp,
     PushThreeOp,
     ScalarOp,
+    SetLastOp,
     ShiftInOp,
 )
 from npu_dialect.mve.types import (
@@ -146,6 +147,7 @@ __all__ = [
     "ScalarOp",
     "ScatterBytesOp",
     "ScatterOp",
+    "SetLastOp",
     "ShiftInOp",
     "SplatOp",
     "StoreOp",
@@ -194,6 +196,7 @@ MVE = Dialect(
         AddSaturatedOp,
         PushBytesOp,
         PushThreeOp,
+        SetLastOp,
         ShiftInOp,
         AsBytesOp,
         MoveUpOp,

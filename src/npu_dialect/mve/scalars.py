@@ -218,6 +218,29 @@ class PushThreeOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SetLastOp(IRDLOperation):
+    """VMOV of a word to the last lane: the last four bytes become those of a number, low ones first.
+
+    ```mlir
+    %y = mve.set_last %x, %n : vector<16xi8>
+    ```
+    """
+
+    name = "mve.set_last"
+
+    x = operand_def(I8X16)
+    word = operand_def(i32)
+    result = result_def(I8X16)
+
+    traits = traits_def(Pure())
+
+    assembly_format = "$x `,` $word attr-dict `:` type($result)"
+
+    def __init__(self, x: SSAValue, word: SSAValue) -> None:
+        super().__init__(operands=[x, word], result_types=[I8X16])
+
+
+@irdl_op_definition
 class ShiftInOp(IRDLOperation):
     """VSLI, VSRI: in each word of four bytes, bytes move up by some, or down if `by` is negative.
 

@@ -339,6 +339,18 @@ PUSH_THREE = Helper(
 )
 
 
+SET_LAST = Helper(
+    "npu_i8x16 {}(npu_i8x16 x, int32_t word)",
+    "A vector whose last four bytes are those of a number.",
+    computed(
+        mve.I8X16,
+        "r.lane[i] = i < 12 ? x.lane[i] : (int8_t)((uint32_t)word >> 8 * (i - 12) & 0xFF);",
+    ),
+    "return vreinterpretq_s8_s32(vsetq_lane_s32(word, vreinterpretq_s32_s8(x), 3));",
+    ARM,
+)
+
+
 def shift_in(by: int) -> Helper:
     """The function that moves the bytes of each word up by some, or down."""
     way, bits = ("l", 8 * by) if by > 0 else ("r", -8 * by)
@@ -596,6 +608,7 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.AddSaturatedOp: add_saturated,
     mve.PushBytesOp: lambda _: PUSH_BYTES,
     mve.PushThreeOp: lambda _: PUSH_THREE,
+    mve.SetLastOp: lambda _: SET_LAST,
     mve.AsBytesOp: as_bytes,
     mve.AsFloatsOp: lambda _: AS_FLOATS,
     mve.MoveUpOp: lambda _: MOVE_UP,

@@ -24,7 +24,8 @@ from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_runs import part
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels.gathers import FOUR
+from npu_plans.kernels import idle_lanes
+from npu_plans.kernels.gathers import BYTES, FOUR
 from npu_plans.kernels.row_blocks import RowBlocks
 
 Window: TypeAlias = Sequence[SSAValue]
@@ -56,7 +57,8 @@ class FilterBlocks:
     `hides`: gcc knows nothing of the place of a block, though a loop changes it. Where much else
     needs registers it would step several pointers to its parts. `weights`: those of each filter in
     the order of its vectors, if they are not in that of the layer. `alike`: all windows have the
-    same first values, so these are in the table.
+    same first values, so these are in the table. `shared`: how many windows, all in registers, are
+    computed for how many sums, if that is known. Then idle lanes may hold the first values.
     """
 
     def __init__(
@@ -69,19 +71,32 @@ class FilterBlocks:
         hides: bool = True,
         weights: NDArray[np.int8] | None = None,
         alike: bool = True,
+        shared: tuple[int, int] | None = None,
     ) -> None:
         self.layer, self.b, self.outputs, self.hides = layer, layer.b, outputs, hides
+        rows = layer.weights if weights is None else weights
+        self.rows = rows.reshape(len(layer.bias), -1).astype(np.int8)
         biases, scaling = alike and bool(layer.first_values.any()), outputs.scaling
+        pays = shared is not None and idle_lanes.pays(-(-filters // FOUR), *shared)
+        self.lanes = self.in_lanes(vectors) if biases and pays else None
+        if self.lanes is not None:
+            biases, self.rows = False, self.lanes
         self.plan = RowBlocks(vectors, filters, biases, bool(scaling.tables))
         self.group: Index = 0
-        self.weights = layer.weights if weights is None else weights
+
+    def in_lanes(self, vectors: int) -> NDArray[np.int8] | None:
+        """The weights with first values in idle lanes; None if these are too few."""
+        found = idle_lanes.weights_of(self.layer.first_values)
+        if found is None or not idle_lanes.are_idle(self.rows.shape[1]):
+            return None
+        rest = vectors * BYTES - self.rows.shape[1] - idle_lanes.LANES
+        return np.hstack([np.pad(self.rows, ((0, 0), (0, rest))), found])
 
     @cached_property
     def table(self) -> SSAValue:
         """All blocks."""
         layer, scales = self.layer, np.array(self.outputs.scaling.scales, np.float32)
-        weights = self.weights.reshape(len(layer.bias), -1).astype(np.int8)
-        words = self.plan.table(weights, wrapped(layer.first_values), scales)
+        words = self.plan.table(self.rows, wrapped(layer.first_values), scales)
         return layer.table("taps", words)
 
     def straight(self) -> Iterator[Filters]:
@@ -112,10 +127,17 @@ class FilterBlocks:
 
     def side(self, windows: Sequence[Window], *, packed: bool) -> Side:
         """The vectors of one or two windows; `packed`: they lie on the stack."""
-        vectors = [vector for window in windows for vector in window]
+        vectors = [vector for window in windows for vector in self.complete_window(window)]
         if packed:
             vectors = [self.b.insert(mve.PackOp(vectors), "windows").result]
         return Side(vectors, len(windows), packed)
+
+    def complete_window(self, window: Window) -> Window:
+        """A window whose idle lanes are set, if these have first values."""
+        if self.lanes is None:
+            return window
+        word = self.b.integer(idle_lanes.CONSTANTS)
+        return [*window[:-1], self.b.insert(mve.SetLastOp(window[-1], word), "window").result]
 
     def sums(self, side: Side, block: Filters, *, biased: bool = False) -> Sequence[SSAValue]:
         """The sums of a block, a vector for each pixel; `biased`: plus their first values.

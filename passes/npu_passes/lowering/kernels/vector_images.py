@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -82,7 +83,8 @@ class ImageKernel:
         self.signed = SignedBytes(layer, map)
         self.axes = None if pool is None else pool.axes(grid.rows.outputs, grid.columns.outputs)
         self.classes = Classes(grid.rows), Classes(grid.columns)
-        self.blocks = FilterBlocks(layer, outputs, self.plan.vectors, self.count)
+        shared = (PAIR, PAIR) if self.axes is None else (prod(axis.kernel for axis in self.axes), 1)
+        self.blocks = FilterBlocks(layer, outputs, self.plan.vectors, self.count, shared=shared)
         self.map = layer.vector(map)
 
     @staticmethod

@@ -254,7 +254,8 @@ def table_of(
         return table, layer.table("taps", words)
     # With a shorter last block, or without a free register for vectors, gcc needs the pointers.
     hides = filters % FOUR > 0 or plan.parts * PAIR == FREE
-    blocks = FilterBlocks(layer, outputs, plan.parts, filters, hides=hides)
+    shared = PAIR, PAIR
+    blocks = FilterBlocks(layer, outputs, plan.parts, filters, hides=hides, shared=shared)
     return blocks, blocks.table
 
 
