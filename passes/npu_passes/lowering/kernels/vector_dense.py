@@ -81,8 +81,9 @@ class VectorDenseKernel:
         fast = layer.unit.form != "narrow"
         pays = self.is_close and fast and self.long.pays(self.rows.kernel, windows)
         self.outputs, self.plan = outputs, plan
+        in_blocks = plan is not None and is_in_blocks(plan, layer, grid, flat=self.is_flat)
         if self.plan is not None and self.plan.padding > 0:
-            pays = pays or (fast and self.plan.pays(windows))
+            pays = pays or in_blocks or (fast and self.plan.pays(windows))
             self.plan = self.plan if pays else None
         self.reads_on = pays
         self.row_taps = self.row_bytes + (self.long.padding if self.reads_on else 0)
@@ -93,7 +94,7 @@ class VectorDenseKernel:
         weights = weights.reshape(-1, self.row_bytes)
         self.lead = 0 if self.plan is None else self.plan.lead
         self.table: PixelTable | FilterBlocks | None = None
-        if self.plan is not None and is_in_blocks(self.plan, layer, grid, flat=self.is_flat):
+        if self.plan is not None and in_blocks:
             assert isinstance(self.outputs, VectorOutputs)
             self.table, self.taps = table_of(layer, self.outputs, self.plan)
         else:
