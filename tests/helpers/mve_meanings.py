@@ -165,10 +165,16 @@ def pushed(case: Case) -> Array:
     return (old << 8 | new & 0xFF).astype(np.int16)
 
 
-def ended(case: Case) -> Array:
-    """All but the last four bytes of x0, and those of x5."""
-    x, last = rows(case.arrays[0], 16), case.arrays[5][:COUNT].astype("<i4").view(np.int8)
-    return np.concatenate((x[:, :-4], last.reshape(-1, 4)), axis=1)
+def with_word(lane: int) -> Callable[[Case], Array]:
+    """x0 with four bytes of x5."""
+
+    def compute(case: Case) -> Array:
+        found = rows(case.arrays[0], 16).copy()
+        word = np.ascontiguousarray(case.arrays[5][:COUNT]).astype("<i4").view(np.int8)
+        found[:, 4 * lane : 4 * lane + 4] = word.reshape(-1, 4)
+        return found
+
+    return compute
 
 
 def pushed_three(case: Case) -> Array:

@@ -26,7 +26,6 @@ from helpers.mve_meanings import (
     added,
     apart,
     chosen,
-    ended,
     fused,
     gathered,
     gathered_bytes,
@@ -45,6 +44,7 @@ from helpers.mve_meanings import (
     splat,
     with_number,
     with_one,
+    with_word,
 )
 
 OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
@@ -213,7 +213,7 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
     ),
     ("i16", "mve.push_bytes %v3, %v4 : VECTOR", pushed),
     ("i8", "mve.push_three %v0, %n : VECTOR", pushed_three),
-    ("i8", "mve.set_last %v0, %n : VECTOR", ended),
+    *(("i8", f"mve.set_word %v0[{lane}], %n : VECTOR", with_word(lane)) for lane in range(4)),
     *(("i8", f"mve.shift_in %v0, %v1 by {by} : VECTOR", moved(by)) for by in (-3, -2, -1, 1, 2, 3)),
     (
         "i8",

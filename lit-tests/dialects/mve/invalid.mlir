@@ -432,11 +432,11 @@ func.func @f(%v: vector<16xi8>) {
 
 // -----
 
-func.func @f(%v: vector<16xi8>, %n: i8) {
-  %r = "mve.set_last"(%v, %n) : (vector<16xi8>, i8) -> vector<16xi8>
+func.func @f(%v: vector<16xi8>, %n: i32) {
+  %r = mve.set_word %v[4], %n : vector<16xi8>
   func.return
 }
-// CHECK: i32
+// CHECK: expected lane 0 to 3, got 4
 
 // -----
 

@@ -116,9 +116,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %three = mve.push_three %bytes, %n : vector<16xi8>
   // GENERIC: %three = "mve.push_three"(%bytes, %n) : (vector<16xi8>, i32) -> vector<16xi8>
   %three = mve.push_three %bytes, %n : vector<16xi8>
-  // CHECK-NEXT: %last = mve.set_last %bytes, %n : vector<16xi8>
-  // GENERIC: %last = "mve.set_last"(%bytes, %n) : (vector<16xi8>, i32) -> vector<16xi8>
-  %last = mve.set_last %bytes, %n : vector<16xi8>
+  // CHECK-NEXT: %last = mve.set_word %bytes[3], %n : vector<16xi8>
+  // GENERIC: %last = "mve.set_word"(%bytes, %n) <{lane = 3 : i64}> : (vector<16xi8>, i32) -> vector<16xi8>
+  %last = mve.set_word %bytes[3], %n : vector<16xi8>
   // CHECK-NEXT: %rows = mve.shift_in %bytes, %three by -1 : vector<16xi8>
   // GENERIC: %rows = "mve.shift_in"(%bytes, %three) <{by = -1 : i64}> : (vector<16xi8>, vector<16xi8>) -> vector<16xi8>
   %rows = mve.shift_in %bytes, %three by -1 : vector<16xi8>

@@ -20,6 +20,7 @@ from npu_dialect.windows import Axis
 from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.gathers import BYTES, FOUR
 from npu_plans.kernels.packing import PAIR
+from npu_plans.kernels.row_blocks import WORD, WORDS
 
 LONGEST = 16
 """The most vectors of a run, as all of its products are straight code."""
@@ -104,6 +105,23 @@ class BlockPlan:
         return self.whole // self.parts
 
     @property
+    def near(self) -> int | None:
+        """The vectors from a pixel to its neighbour, if the loads of one may serve both."""
+        apart, rest = divmod(self.columns.stride * self.pixel, BYTES)
+        return apart if self.taps == 1 and rest == 0 and apart <= SHARED else None
+
+    @property
+    def tail(self) -> int:
+        """The words of the last vector of a run, if all others of its lanes are zero.
+
+        So no pair may share loads, and no window may read a whole vector behind a lead.
+        """
+        parts = map(self.part, self.borders)
+        if self.near is not None or any(part.lead for part in parts):
+            return WORDS
+        return -(-self.run // WORD) % WORDS or WORDS
+
+    @property
     def down(self) -> int:
         """Bytes from a row of a window to the next one."""
         if self.parts > 1:
@@ -152,14 +170,18 @@ class BlockPlan:
             return Part(vector, (self.vectors - vector) * BYTES, skipped, lead)
         return Part(vector, (high - low) * self.channels // self.parts, skipped)
 
+    def ends(self, part: Part) -> bool:
+        """Whether the last vectors of a window's runs are those of whole ones."""
+        vectors = self.vectors // self.taps
+        return (part.vector + -(-part.bytes // BYTES)) % vectors == 0
+
     # -- what it takes ---------------------------------------------------------------------------
 
     def block(self, part: Part, pixels: int) -> int:
         """The instructions of some pixels and four filters that have a part of their runs."""
         vectors = part.taps * -(-part.bytes // BYTES)
-        apart, rest = divmod(self.columns.stride * self.pixel, BYTES)
-        near = self.taps == 1 and rest == 0 and apart <= min(SHARED, vectors - 1)
-        loads = vectors + ((apart if near else vectors) if pixels == PAIR else 0)
+        apart = self.near if self.near is not None and self.near < vectors else vectors
+        loads = vectors + (apart if pixels == PAIR else 0)
         more = part.taps * (part.bytes % BYTES > 0 or part.lead > 0)
         products = vectors * FOUR * (1 + pixels)
         return self.rows.kernel * self.parts * (products + loads + more + ROW) + STORED

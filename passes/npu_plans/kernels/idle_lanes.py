@@ -1,8 +1,8 @@
 """First values of sums as products of lanes that a window leaves idle. No IR.
 
-A window of 27 bytes takes two vectors of 16. Its last four lanes get constants, by which the last
-four weights of each filter are multiplied. So the sum of all products has the first value already,
-and no block of filters adds it.
+A window of 27 bytes takes two vectors of 16. Four of its idle lanes, a word, get constants, by
+which four weights of each filter are multiplied. So the sum of all products has the first value
+already, and no block of filters adds it.
 
     lanes        12     13     14     15
     constants    -128   -128   -128   1
@@ -14,21 +14,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from npu_plans.kernels.gathers import BYTES
+from npu_plans.kernels.row_blocks import WORD, WORDS
 
-LANES = 4
-"""The last lanes of a window: one instruction sets them."""
 LARGE = -128
-"""What each lane but the last one is set to."""
-CONSTANTS = int.from_bytes(np.array([LARGE] * (LANES - 1) + [1], np.int8).tobytes(), "little")
+"""What each lane of the word but the last one is set to."""
+CONSTANTS = int.from_bytes(np.array([LARGE] * (WORD - 1) + [1], np.int8).tobytes(), "little")
 """What the lanes are set to, as a word, the first one lowest."""
-SUMS = (LANES - 1) * np.iinfo(np.int8).min, (LANES - 1) * np.iinfo(np.int8).max
+SUMS = (WORD - 1) * np.iinfo(np.int8).min, (WORD - 1) * np.iinfo(np.int8).max
 """The least and the greatest sum of the weights that `LARGE` is multiplied by."""
 
 
-def are_idle(size: int) -> bool:
-    """Whether a window of so many bytes leaves the last lanes of its last vector idle."""
-    return -size % BYTES >= LANES
+def idle_word(size: int, *, first: bool) -> int | None:
+    """A word of the last vector of so many bytes that has none of them; None if each has some.
+
+    It is the `first` one, or the last one.
+    """
+    used = -(-size // WORD) % WORDS
+    return None if used == 0 else used if first else WORDS - 1
 
 
 def pays(blocks: int, windows: int, sums: int) -> bool:
@@ -49,6 +51,6 @@ def weights_of(values: NDArray[np.int64]) -> NDArray[np.int8] | None:
     total = (values - rest) // LARGE
     if values.size and not SUMS[0] <= total.min() <= total.max() <= SUMS[1]:
         return None
-    count = LANES - 1
+    count = WORD - 1
     shares = [(total + lane) // count for lane in range(count)]
     return np.stack([*shares, rest], axis=1).astype(np.int8)

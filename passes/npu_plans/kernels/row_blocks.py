@@ -7,6 +7,9 @@ shorter.
     words of a block      0          4          8               24              40
     of two vectors        4 scales   4 biases   4 x vector 0    4 x vector 1    the next block
 
+Where the lanes behind a run's end are zero in the vectors of pixels, any weights may stand there.
+So the last vectors of runs may be shorter, of one to four words: their *tail*.
+
 A load of words reaches farther from its pointer than one of bytes, so all of a block have one
 pointer, and neighbouring blocks share it.
 """
@@ -21,7 +24,9 @@ from numpy.typing import NDArray
 
 from npu_plans.kernels.gathers import BYTES, FOUR
 
-WORDS = BYTES // 4
+WORD = 4
+"""Bytes of a word."""
+WORDS = BYTES // WORD
 """The words of a vector."""
 REACH = 128
 """A load reaches words that begin less than this behind its pointer."""
@@ -35,28 +40,51 @@ FARTHEST = 16
 class RowBlocks:
     """The blocks of the filters of a group, with rows of some `vectors`.
 
-    `biases` and `scales`: whether a block has them.
+    `biases` and `scales`: whether a block has them. `runs`: the runs of a row. Each has as many
+    vectors, and its last one has `tail` words.
     """
 
     vectors: int
     filters: int
     biases: bool
     scales: bool
+    runs: int = 1
+    tail: int = WORDS
 
     @property
     def head(self) -> int:
         """The words of a filter in front of the rows of its block."""
         return self.biases + self.scales
 
+    def in_front(self, vector: int) -> int:
+        """The words of a filter's row in front of a vector."""
+        runs, rest = divmod(vector, self.vectors // self.runs)
+        return runs * self.run + rest * WORDS
+
+    @property
+    def run(self) -> int:
+        """The words of a filter's run."""
+        return (self.vectors // self.runs - 1) * WORDS + self.tail
+
+    @property
+    def row(self) -> int:
+        """The words of a filter's row."""
+        return self.runs * self.run
+
     @property
     def pitch(self) -> int:
         """The words from a block to the next one."""
-        return FOUR * (self.head + self.vectors * WORDS)
+        return FOUR * (self.head + self.row)
 
     @property
     def size(self) -> int:
         """The words of all blocks of a group."""
-        return self.filters * (self.head + self.vectors * WORDS)
+        return self.filters * (self.head + self.row)
+
+    @property
+    def behind(self) -> int:
+        """The words behind all blocks that a load of the last vector reads."""
+        return WORDS - self.tail
 
     @property
     def near(self) -> int:
@@ -78,7 +106,10 @@ class RowBlocks:
     def table(
         self, weights: NDArray[np.int8], biases: NDArray[Any], scales: NDArray[np.float32]
     ) -> NDArray[np.int32]:
-        """The words of all blocks of all groups; `weights` are [filters, bytes]."""
+        """The words of all blocks of all groups, and those `behind` them.
+
+        `weights` are [filters, bytes]. Bytes behind a tail are left out.
+        """
         rows = np.zeros((len(weights), self.vectors * BYTES), np.int8)
         rows[:, : weights.shape[1]] = weights
         found: list[NDArray[np.int32]] = []
@@ -90,5 +121,11 @@ class RowBlocks:
                 if self.biases:
                     found.append(biases[block].astype(np.int32))
                 own = rows[block].reshape(-1, self.vectors, BYTES).transpose(1, 0, 2)
-                found.append(np.ascontiguousarray(own).view("<i4").ravel())
-        return np.concatenate(found).astype(np.int32)
+                own = np.ascontiguousarray(own).view("<i4")
+                found += [each[:, : self.words(v)].ravel() for v, each in enumerate(own)]
+        return np.pad(np.concatenate(found).astype(np.int32), (0, self.behind))
+
+    def words(self, vector: int) -> int:
+        """The words of each filter for a vector of its row."""
+        ends = (vector + 1) % (self.vectors // self.runs) == 0
+        return self.tail if ends else WORDS

@@ -323,9 +323,16 @@ def push_three(x: Array, first: int) -> Array:
     return np.concatenate((low.view(np.int8), x[:-3]))
 
 
-def set_last(x: Array, word: int) -> Array:
-    """All bytes but the last four, and those of a number."""
-    return np.concatenate((x[:-4], np.array([word]).astype("<i4").view(np.int8)))
+def set_word(op: mve.SetWordOp) -> Meaning:
+    """A vector, four bytes of which are those of a number."""
+    first = 4 * op.lane.value.data
+
+    def changed(x: Array, word: int) -> Array:
+        found = x.copy()
+        found[first : first + 4] = np.array([word]).astype("<i4").view(np.int8)
+        return found
+
+    return changed
 
 
 def shift_in(op: mve.ShiftInOp) -> Meaning:
@@ -346,16 +353,23 @@ def packed(*x: Array) -> Array:
     return np.stack(x)
 
 
+def words_of_rows(rows: int, vectors: int, tail: int) -> Array:
+    """The words [rows, vectors, 4] of a table in which the last vectors lie `tail` words apart."""
+    vector, row, word = np.ogrid[:vectors, :rows, :4]
+    apart = np.where(vector < vectors - 1, 4, tail)
+    return (vector * rows * 4 + row * apart + word).transpose(1, 0, 2)
+
+
 def mul_rows(op: mve.MulRowsOp) -> Meaning:
     """How an op multiplies vectors with the rows of a table."""
     count, words, head, pixels = op.count, op.words, op.head, len(op.sums)
+    places = words_of_rows(count, op.vectors, op.apart)
 
     def multiplied(*operands: Any) -> Array | tuple[Array, ...]:
         *x, table, index = operands
         check_range(table, index, words)
         biases, rows = np.split(table[index : index + words].astype("<i4"), [head])
-        rows = rows.view(np.int8).reshape(-1, count, mve.VECTOR_BYTES).transpose(1, 0, 2)
-        rows = rows.reshape(count, -1)
+        rows = np.stack([rows[each].ravel() for each in places]).view(np.int8)
         of_pixels = np.stack(x).reshape(pixels, -1).astype(np.int64)
         sums = (of_pixels @ rows.astype(np.int64).transpose()).astype(np.int32)
         lanes = np.minimum(np.arange(mve.MOST_ROWS), count - 1)
@@ -369,6 +383,9 @@ def mul_runs(op: mve.MulRunsOp) -> Meaning:
     """How an op multiplies the runs of windows with those of a table."""
     own, pixels, started = op.numbers, len(op.sums), op.starts is not None
     lanes = np.minimum(np.arange(mve.MOST_ROWS), own.filters - 1)
+    run = words_of_rows(own.filters, own.vectors, own.tail)
+    behind = np.arange(own.taps) * (own.row_words // own.taps)
+    places = np.moveaxis(run + behind[:, None, None, None], 0, 1)
 
     def multiplied(
         map: Array, at: int, table: Array, first: int, *others: Any
@@ -386,9 +403,9 @@ def mul_runs(op: mve.MulRunsOp) -> Meaning:
             place, words = at + row * own.pitch, first + row * own.step
             check_range(map, place, op.bytes)
             check_range(table, words, own.words)
-            weights = table[words : words + own.words].astype("<i4").view(np.int8)
-            weights = weights.reshape(own.taps, own.vectors, own.filters, -1).astype(np.int64)
-            weights = weights.transpose(2, 0, 1, 3).reshape(own.filters, own.taps, -1)
+            read = table[words : words + own.words].astype("<i4")
+            weights = np.stack([read[each].ravel() for each in places]).view(np.int8)
+            weights = weights.reshape(own.filters, own.taps, -1).astype(np.int64)
             for pixel, tap in product(range(pixels), range(own.taps)):
                 begin = place + pixel * own.apart + tap * own.across
                 some = map[begin : begin + own.bytes - own.lead].astype(np.int64) - flips
@@ -437,7 +454,6 @@ SIMPLE: dict[type[Operation], Meaning] = {
     mve.AddSaturatedOp: with_scalar(saturated),
     mve.PushBytesOp: push_bytes,
     mve.PushThreeOp: push_three,
-    mve.SetLastOp: set_last,
     mve.AsBytesOp: as_bytes,
     mve.MoveUpOp: move_up,
 }
@@ -465,6 +481,7 @@ BY_OP: dict[type[Operation], Callable[[Any], Meaning]] = {
     mve.NarrowBytesOp: narrow_bytes,
     mve.SplatOp: splat,
     mve.ShiftInOp: shift_in,
+    mve.SetWordOp: set_word,
     mve.MulRowsOp: mul_rows,
     mve.MulRunsOp: mul_runs,
 }

@@ -75,7 +75,7 @@ from npu_dialect.mve.scalars import (
     PushBytesOp,
     PushThreeOp,
     ScalarOp,
-    SetLastOp,
+    SetWordOp,
     ShiftInOp,
 )
 from npu_dialect.mve.types import (
@@ -147,7 +147,7 @@ __all__ = [
     "ScalarOp",
     "ScatterBytesOp",
     "ScatterOp",
-    "SetLastOp",
+    "SetWordOp",
     "ShiftInOp",
     "SplatOp",
     "StoreOp",
@@ -196,7 +196,7 @@ MVE = Dialect(
         AddSaturatedOp,
         PushBytesOp,
         PushThreeOp,
-        SetLastOp,
+        SetWordOp,
         ShiftInOp,
         AsBytesOp,
         MoveUpOp,

@@ -90,10 +90,10 @@ class MulRowsOp(IRDLOperation):
 
     A row has as many bytes as the vectors of one sum. They lie in words, the lowest byte first:
     the first 16 bytes of all rows, then the next ones of all rows, and so on, in the order of their
-    use. The first row gives lane 0, and lanes without a row repeat the last one. With `biased`,
-    there are four rows, and four words in front of them are the first values. With two results, the
-    first half of the vectors is for the first one, and both read the same rows, which are loaded
-    once.
+    use. The last 16 bytes of rows may lie closer: `tail` words apart. The first row gives lane 0,
+    and lanes without a row repeat the last one. With `biased`, there are four rows, and four words
+    in front of them are the first values. With two results, the first half of the vectors is for
+    the first one, and both read the same rows, which are loaded once.
 
     ```mlir
     %a, %b = mve.mul_rows %v, %w by %taps[%i] rows 4 : memref<64xi32>, vector<16xi8>,
@@ -107,14 +107,15 @@ class MulRowsOp(IRDLOperation):
     memref = operand_def(MemRefType)
     index = operand_def(IndexType)
     rows = prop_def(IntegerAttr.constr(i64))
+    tail = opt_prop_def(IntegerAttr.constr(i64))
     biased = opt_prop_def(UnitAttr)
     sums = var_result_def(I32X4)
 
     traits = traits_def(MemoryReadEffect())
 
     assembly_format = (
-        "$x `by` $memref `[` $index `]` `rows` $rows (`biased` $biased^)? attr-dict "
-        "`:` type($memref) `,` type($x) `->` type($sums)"
+        "$x `by` $memref `[` $index `]` `rows` $rows (`tail` $tail^)? (`biased` $biased^)? "
+        "attr-dict `:` type($memref) `,` type($x) `->` type($sums)"
     )
 
     def __init__(
@@ -125,6 +126,7 @@ class MulRowsOp(IRDLOperation):
         rows: int,
         pixels: int,
         *,
+        tail: int = ROW_WORDS,
         biased: bool = False,
     ) -> None:
         super().__init__(
@@ -132,6 +134,7 @@ class MulRowsOp(IRDLOperation):
             result_types=[[I32X4] * pixels],
             properties={
                 "rows": IntegerAttr(rows, i64),
+                "tail": None if tail == ROW_WORDS else IntegerAttr(tail, i64),
                 "biased": UnitAttr() if biased else None,
             },
         )
@@ -165,9 +168,15 @@ class MulRowsOp(IRDLOperation):
         return 0 if self.biased is None else MOST_ROWS
 
     @property
+    def apart(self) -> int:
+        """The words from the last 16 bytes of a row to those of the next one."""
+        return ROW_WORDS if self.tail is None else self.tail.value.data
+
+    @property
     def words(self) -> int:
-        """The words of all rows, and of the first values in front of them."""
-        return self.head + self.count * self.vectors * ROW_WORDS
+        """The words that are read: of all rows, and of the first values in front of them."""
+        last = (self.count - 1) * self.apart + ROW_WORDS
+        return self.head + self.count * (self.vectors - 1) * ROW_WORDS + last
 
     def verify_(self) -> None:
         """Vectors of one or two sums, and a table of words that holds all rows."""
@@ -176,6 +185,8 @@ class MulRowsOp(IRDLOperation):
         self.verify_vectors()
         if not 1 <= self.count <= MOST_ROWS:
             raise VerifyException(f"expected 1 to {MOST_ROWS} rows, got {self.count}")
+        if not 1 <= self.apart <= ROW_WORDS:
+            raise VerifyException(f"expected a tail of 1 to {ROW_WORDS} words, got {self.apart}")
         if self.biased and self.count < MOST_ROWS:
             what = f"{MOST_ROWS} rows behind first values"
             raise VerifyException(f"expected {what}, got {self.count}")

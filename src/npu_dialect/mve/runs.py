@@ -26,6 +26,8 @@ from npu_dialect.npu.quantization import BYTE_TYPES
 
 MOST_RUN_VECTORS = 16
 """The most vectors of a run, as all of its products are straight code."""
+WORD = 4
+"""Bytes of a word."""
 FARTHEST_RUN = 4096
 """Pointers move by less than these bytes in one instruction."""
 MOST_SKIPPED = 123
@@ -44,6 +46,7 @@ class Run:
     lead: int = 0
     taps: int = 1
     across: int = 0
+    tail: int = ROW_WORDS
 
     @property
     def read(self) -> int:
@@ -66,9 +69,14 @@ class Run:
         return self.bytes % VECTOR_BYTES
 
     @property
-    def words(self) -> int:
+    def row_words(self) -> int:
         """The words of the table for one row."""
-        return self.row_vectors * self.filters * ROW_WORDS
+        return self.taps * self.filters * ((self.vectors - 1) * ROW_WORDS + self.tail)
+
+    @property
+    def words(self) -> int:
+        """The words that are read for one row: the last load reads 16 bytes, too."""
+        return self.row_words + ROW_WORDS - self.tail
 
 
 @irdl_op_definition
@@ -78,7 +86,9 @@ class MulRunsOp(IRDLOperation):
     A window has a run of bytes for each of some rows of a map, which are `pitch` bytes apart. The
     table has words, the lowest byte first, and `step` words for each row: 16 bytes of each filter,
     for each 16 bytes of a run. What is behind a run in the map is not read, and weights there count
-    as nothing; with two results they must be zero.
+    as nothing; with two results they must be zero. Where the last vector of a run is a part of one,
+    its weights may lie closer: `tail` words for each filter. Then all weights behind a run count as
+    nothing, and the windows do not share loads.
 
     A row may have several runs, one for each of its `taps`, which are `across` bytes apart. Their
     weights follow each other in the table.
@@ -116,6 +126,7 @@ class MulRunsOp(IRDLOperation):
     lead = opt_prop_def(IntegerAttr.constr(i64))
     taps = opt_prop_def(IntegerAttr.constr(i64))
     across = opt_prop_def(IntegerAttr.constr(i64))
+    tail = opt_prop_def(IntegerAttr.constr(i64))
     sums = var_result_def(I32X4)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -124,7 +135,7 @@ class MulRunsOp(IRDLOperation):
     assembly_format = (
         "$memref `[` $index `]` `by` $table `[` $first `]` (`from` $starts^ `[` $start `]`)? "
         "`rows` $rows `run` $run `apart` $apart `pitch` $pitch `step` $step `filters` $filters "
-        "(`lead` $lead^)? (`taps` $taps^ `across` $across)? "
+        "(`lead` $lead^)? (`taps` $taps^ `across` $across)? (`tail` $tail^)? "
         "attr-dict `:` type($memref) `,` type($table) (`,` type($starts)^)? `->` type($sums)"
     )
 
@@ -145,6 +156,7 @@ class MulRunsOp(IRDLOperation):
             "filters": run.filters,
             **({"lead": run.lead} if run.lead else {}),
             **({"taps": run.taps, "across": run.across} if run.taps > 1 else {}),
+            **({"tail": run.tail} if run.tail < ROW_WORDS else {}),
         }
         buffer, place = starts or (None, None)
         super().__init__(
@@ -159,10 +171,16 @@ class MulRunsOp(IRDLOperation):
         every = (self.run, self.apart, self.pitch, self.step, self.filters)
         lead = 0 if self.lead is None else self.lead.value.data
         run, apart, pitch, step, filters = (each.value.data for each in every)
-        numbers = run, apart, pitch, step, filters, lead
-        if self.taps is None or self.across is None:
-            return Run(*numbers)
-        return Run(*numbers, self.taps.value.data, self.across.value.data)
+        taps, across = (
+            (1, 0)
+            if self.taps is None or self.across is None
+            else (
+                self.taps.value.data,
+                self.across.value.data,
+            )
+        )
+        tail = ROW_WORDS if self.tail is None else self.tail.value.data
+        return Run(run, apart, pitch, step, filters, lead, taps, across, tail)
 
     @property
     def bytes(self) -> int:
@@ -199,11 +217,14 @@ class MulRunsOp(IRDLOperation):
             "filters": (own.filters, 1, MOST_ROWS),
             "apart": (own.apart, 0, FARTHEST_RUN - 1),
             "pitch": (own.pitch, own.read, FARTHEST_RUN - 1),
-            "step": (own.step, own.words, own.words + MOST_SKIPPED),
+            "step": (own.step, own.row_words, own.row_words + MOST_SKIPPED),
+            "tail": (own.tail, -(-own.rest // WORD) or ROW_WORDS, ROW_WORDS),
         }
         for name, (number, least, largest) in limits.items():
             if not least <= number <= largest:
                 raise VerifyException(f"expected {name} {least} to {largest}, got {number}")
+        if own.tail < ROW_WORDS and own.lead:
+            raise VerifyException("expected no lead of a run with a tail")
         single = len(self.sums) == 1 and own.taps == 1 and not own.rest
         if own.lead and not (single and 0 < own.lead < VECTOR_BYTES):
             what = f"one result, one tap and whole vectors behind a lead of 1 to {VECTOR_BYTES - 1}"

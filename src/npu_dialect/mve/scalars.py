@@ -218,26 +218,33 @@ class PushThreeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SetLastOp(IRDLOperation):
-    """VMOV of a word to the last lane: the last four bytes become those of a number, low ones first.
+class SetWordOp(IRDLOperation):
+    """VMOV of a word to a lane: four bytes of a vector become those of a number, the lowest first.
 
     ```mlir
-    %y = mve.set_last %x, %n : vector<16xi8>
+    %y = mve.set_word %x[3], %n : vector<16xi8>
     ```
     """
 
-    name = "mve.set_last"
+    name = "mve.set_word"
 
     x = operand_def(I8X16)
+    lane = prop_def(IntegerAttr[I64])
     word = operand_def(i32)
     result = result_def(I8X16)
 
     traits = traits_def(Pure())
 
-    assembly_format = "$x `,` $word attr-dict `:` type($result)"
+    assembly_format = "$x `[` $lane `]` `,` $word attr-dict `:` type($result)"
 
-    def __init__(self, x: SSAValue, word: SSAValue) -> None:
-        super().__init__(operands=[x, word], result_types=[I8X16])
+    def __init__(self, x: SSAValue, lane: int, word: SSAValue) -> None:
+        properties = {"lane": IntegerAttr(lane, i64)}
+        super().__init__(operands=[x, word], properties=properties, result_types=[I8X16])
+
+    def verify_(self) -> None:
+        """The vector has the lane."""
+        if not 0 <= self.lane.value.data < WORD:
+            raise VerifyException(f"expected lane 0 to {WORD - 1}, got {self.lane.value.data}")
 
 
 @irdl_op_definition

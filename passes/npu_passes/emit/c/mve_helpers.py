@@ -339,16 +339,20 @@ PUSH_THREE = Helper(
 )
 
 
-SET_LAST = Helper(
-    "npu_i8x16 {}(npu_i8x16 x, int32_t word)",
-    "A vector whose last four bytes are those of a number.",
-    computed(
-        mve.I8X16,
-        "r.lane[i] = i < 12 ? x.lane[i] : (int8_t)((uint32_t)word >> 8 * (i - 12) & 0xFF);",
-    ),
-    "return vreinterpretq_s8_s32(vsetq_lane_s32(word, vreinterpretq_s32_s8(x), 3));",
-    ARM,
-)
+def set_word(lane: int) -> Helper:
+    """The function that sets four bytes of a vector."""
+    first = 4 * lane
+    return Helper(
+        "npu_i8x16 {}(npu_i8x16 x, int32_t word)",
+        f"A vector whose bytes from {first} on are the four of a number.",
+        computed(
+            mve.I8X16,
+            f"r.lane[i] = i / 4 == {lane} ? (int8_t)((uint32_t)word >> i % 4 * 8 & 0xFF)"
+            " : x.lane[i];",
+        ),
+        f"return vreinterpretq_s8_s32(vsetq_lane_s32(word, vreinterpretq_s32_s8(x), {lane}));",
+        ARM,
+    )
 
 
 def shift_in(by: int) -> Helper:
@@ -608,7 +612,6 @@ BY_TYPE: dict[type[Operation], Callable[[Attribute], Helper]] = {
     mve.AddSaturatedOp: add_saturated,
     mve.PushBytesOp: lambda _: PUSH_BYTES,
     mve.PushThreeOp: lambda _: PUSH_THREE,
-    mve.SetLastOp: lambda _: SET_LAST,
     mve.AsBytesOp: as_bytes,
     mve.AsFloatsOp: lambda _: AS_FLOATS,
     mve.MoveUpOp: lambda _: MOVE_UP,
@@ -649,6 +652,9 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
         return call(use(unit, "mul_lanes_in_place", MUL_LANES_IN_PLACE), *operands)
     if isinstance(op, mve.ShiftInOp):
         return call(use(unit, SHIFTS[op.bytes], shift_in(op.bytes)), *operands)
+    if isinstance(op, mve.SetWordOp):
+        lane = op.lane.value.data
+        return call(use(unit, f"set_word_{lane}", set_word(lane)), *operands)
     type_: Attribute = op.operands[0].type if isinstance(op, BY_OPERAND) else result
     name = f"{op.name.removeprefix('mve.')}_{name_of(type_)}"
     return call(use(unit, name, BY_TYPE[type(op)](type_)), *operands)
@@ -658,6 +664,6 @@ MVE_NAMES = frozenset((MVE_ARM, *(each.name for each in VECTOR_TYPES.values())))
 """Names that no local variable may have."""
 
 MVE_OPERATORS: dict[type[Operation], Build] = dict.fromkeys(
-    (*BY_TYPE, *SIDES, mve.ShiftInOp), vector_call
+    (*BY_TYPE, *SIDES, mve.SetWordOp, mve.ShiftInOp), vector_call
 )
 """The ops of the dialect that are expressions."""

@@ -37,23 +37,26 @@ ODD = 1
 class Rows:
     """The products of `vectors` for each of some sums with some rows.
 
-    `pixels`: the number of sums. `biased`: first values stand in front of the rows.
+    `pixels`: the number of sums. `biased`: first values stand in front of the rows. `tail`: the
+    words from the last vector of a row to that of the next one.
     """
 
     vectors: int
     rows: int
     pixels: int
     biased: bool
+    tail: int = mve.ROW_WORDS
 
     @staticmethod
     def of(op: mve.MulRowsOp) -> Rows:
         """Those of an op."""
-        return Rows(op.vectors, op.count, len(op.sums), op.biased is not None)
+        return Rows(op.vectors, op.count, len(op.sums), op.biased is not None, op.apart)
 
     @property
     def name(self) -> str:
         """The name of the function, without what all have in front."""
-        return f"mul_rows_{self.vectors}_{self.rows}_{self.pixels}{'_biased' * self.biased}"
+        ends = f"_tail{self.tail}" * (self.tail < mve.ROW_WORDS) + "_biased" * self.biased
+        return f"mul_rows_{self.vectors}_{self.rows}_{self.pixels}{ends}"
 
     @property
     def head(self) -> int:
@@ -69,6 +72,11 @@ class Rows:
     def results(self) -> list[str]:
         """The names of the vectors of sums."""
         return [f"r{p}" for p in range(self.pixels)]
+
+    def place(self, v: int, row: int) -> int:
+        """The word of the table at which a vector of a row begins."""
+        apart = self.tail if v == self.vectors - 1 else mve.ROW_WORDS
+        return self.head + mve.ROW_WORDS * v * self.rows + apart * row
 
     def row_of(self, lane: int) -> int:
         """The row whose sum is in a lane."""
@@ -128,7 +136,7 @@ class Rows:
         """The products of a vector of each pixel with those of some rows."""
         kind = "vmladava" if v else "vmladav"
         for row in rows:
-            place = WORD * self.head + mve.VECTOR_BYTES * (v * self.rows + row)
+            place = WORD * self.place(v, row)
             yield f"vldrw.u32 %q[{self.weights}], [%[at], #%c[start]+{place}]"
             for p, each in enumerate(self.x):
                 yield f"{kind}.s8 %[{self.sums[p, row]}], %q[{each[v]}], %q[{self.weights}]"
@@ -169,8 +177,7 @@ class Rows:
         """The body for other compilers that know the vector unit."""
         for p, row in product(range(self.pixels), range(self.rows)):
             for v in range(self.vectors):
-                place = self.head + mve.ROW_WORDS * (v * self.rows + row)
-                w = f"vreinterpretq_s8_s32(vldrwq_s32(at + offset + {place}))"
+                w = f"vreinterpretq_s8_s32(vldrwq_s32(at + offset + {self.place(v, row)}))"
                 x, name = self.x[p][v], f"s{p}_{row}"
                 found = f"vmladavaq_s8({name}, {x}, {w})" if v else f"vmladavq_s8({x}, {w})"
                 yield f"{'' if v else 'int32_t '}{name} = {found};"
@@ -184,12 +191,16 @@ class Rows:
         x = [name for each in self.x for name in each]
         yield f"const npu_i8x16 x[{len(x)}] = {{{', '.join(x)}}};"
         bytes_, row = mve.VECTOR_BYTES * self.vectors, f"(i < {self.rows} ? i : {self.rows - 1})"
+        place = f"(k / 16 * {self.rows} + {row}) * 16 + k % 16"
+        if self.tail < mve.ROW_WORDS:
+            apart = f"(k < {bytes_ - mve.VECTOR_BYTES} ? 16 : {WORD * self.tail})"
+            place = f"k / 16 * {16 * self.rows} + {row} * {apart} + k % 16"
         for p in range(self.pixels):
             yield from (
                 "for (int i = 0; i < 4; ++i) {",
                 f"    uint32_t sum = {'(uint32_t)at[offset + i]' if self.biased else 0};",
                 f"    for (int k = 0; k < {bytes_}; ++k) {{",
-                f"        const int place = (k / 16 * {self.rows} + {row}) * 16 + k % 16;",
+                f"        const int place = {place};",
                 f"        const uint32_t word = (uint32_t)at[offset + {self.head} + place / 4];",
                 "        const int8_t w = (int8_t)(word >> place % 4 * 8 & 0xFF);",
                 f"        const int8_t byte = x[{p * self.vectors} + k / 16].lane[k % 16];",

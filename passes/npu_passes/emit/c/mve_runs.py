@@ -33,6 +33,8 @@ from npu_passes.emit.c.macros import INLINE
 from npu_passes.emit.c.mve_helpers import ARM
 from npu_passes.emit.c.types import memref_of
 
+WORD = 4
+"""Bytes of a word."""
 FIRST, SECOND = ("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr")
 """The registers of the sums of each window."""
 MOST_SHARED = 4
@@ -49,7 +51,7 @@ class Runs:
     `part`: the last vector of a run is the `rest` of one, or the first one has a `lead` that does
     not count. `started`: sums begin with first values. `once`: there is one row. `flips`: the bytes
     of the map have no sign. `taps`: the runs of a row. `long`: a load does not reach from one to
-    the next one.
+    the next one. `tail`: the words from a filter's last vector of a run to the next filter's.
     """
 
     vectors: int
@@ -61,6 +63,7 @@ class Runs:
     flips: bool = False
     taps: int = 1
     long: bool = False
+    tail: int = mve.ROW_WORDS
 
     @staticmethod
     def of(op: mve.MulRunsOp, *, once: bool) -> Runs:
@@ -76,6 +79,7 @@ class Runs:
             memref_of(op.memref).element_type == ui8,
             own.taps,
             own.taps > 1 and not -NEAR <= own.across - step_of(own.vectors) <= NEAR,
+            own.tail,
         )
 
     @staticmethod
@@ -83,7 +87,8 @@ class Runs:
         """Those of vectors that lie side by side in memory: windows of a run each."""
         apart = mve.VECTOR_BYTES * op.vectors
         windows = "one" if len(op.sums) == 1 else distance(apart)
-        return Runs(op.vectors, op.count, windows, started=op.biased is not None, once=True)
+        started = op.biased is not None
+        return Runs(op.vectors, op.count, windows, started=started, once=True, tail=op.apart)
 
     @property
     def name(self) -> str:
@@ -91,6 +96,7 @@ class Runs:
         ends = [self.part] if self.part else []
         ends += [name for name in ("started", "once", "flips", "long") if getattr(self, name)]
         ends += [f"taps{self.taps}"] if self.taps > 1 else []
+        ends += [f"tail{self.tail}"] if self.tail < mve.ROW_WORDS else []
         return "_".join((f"mul_runs_{self.vectors}x{self.filters}", self.windows, *ends))
 
     @property
@@ -181,6 +187,10 @@ class Runs:
         else:
             yield f"ldm %[starts], {{{', '.join(sums)}}}"
 
+    def ends_run(self, vector: int) -> bool:
+        """Whether a vector of a row is the last one of its run."""
+        return (vector + 1) % self.vectors == 0
+
     def of_vector(self, vector: int) -> Iterator[str]:
         """The loads and products of a vector of each window; those of the last one end a row."""
         registers, last = self.loaded, vector == self.all - 1
@@ -194,9 +204,10 @@ class Runs:
         if last and not self.once:
             yield from self.next_row()
         kind = "vmladav" if vector == 0 and self.is_fresh else "vmladava"
+        moved = WORD * (self.tail if self.ends_run(vector) else mve.ROW_WORDS)
         for filter in range(self.filters):
             ends = last and not self.once and filter == self.filters - 1
-            yield f"vldrw.u32 %q[w], [%[at]], {'%[behind]' if ends else '#16'}"
+            yield f"vldrw.u32 %q[w], [%[at]], {'%[behind]' if ends else f'#{moved}'}"
             for sums, name in zip(self.sums, x, strict=False):
                 yield f"{kind}.s8 {sums[filter]}, %q[{name}], %q[w]"
 
@@ -209,7 +220,7 @@ class Runs:
 
     def loads(self, vector: int) -> Iterator[str]:
         """Load a vector of each window."""
-        first, last = vector == 0, (vector + 1) % self.vectors == 0
+        first, last = vector == 0, self.ends_run(vector)
         moved = "" if last else ", #16"
         if last and vector < self.all - 1 and not self.long:
             moved = ", %[along]"
@@ -260,7 +271,7 @@ class Runs:
         if not self.once:
             row = f" - {self.taps - 1} * across" if self.taps > 1 else ""
             inputs.append(f'[down] "i"(pitch{row} - {behind})')
-            inputs.append(f'[behind] "i"({mve.VECTOR_BYTES} + 4 * (step - {self.words}))')
+            inputs.append(f'[behind] "i"({WORD * self.tail} + 4 * (step - {self.words}))')
         outputs += ['"=&Up"(lanes)'] if self.part else []
         clobbers = [f'"{each}"' for each in (*chain(*self.sums), "cc", "memory")]
         known = [*self.distances, *(["across"] if self.taps > 1 else [])]
@@ -295,7 +306,8 @@ class Runs:
     @property
     def words(self) -> int:
         """The words of the table for a row."""
-        return self.all * self.filters * mve.ROW_WORDS
+        run = (self.vectors - 1) * mve.ROW_WORDS + self.tail
+        return self.taps * self.filters * run
 
     @property
     def byte(self) -> str:
@@ -347,6 +359,13 @@ class Runs:
         tap = f"{self.words // self.taps} * tap + " if self.taps > 1 else ""
         return f"{row}{tap}"
 
+    def word(self, vector: str) -> str:
+        """The first word of a vector of the filter `f`, counted from the run's."""
+        if self.tail == mve.ROW_WORDS:
+            return f"4 * ({self.filters} * {vector} + f)"
+        apart = f"({vector} < {self.vectors - 1} ? 4 : {self.tail})"
+        return f"4 * {self.filters} * {vector} + {apart} * f"
+
     @property
     def loaded_vector(self) -> str:
         """An intrinsic that loads the vector `v` of a window."""
@@ -364,7 +383,7 @@ class Runs:
         """The body for other compilers that know the vector unit."""
         pixels, filters = self.pixels, self.filters
         start = "starts[f]" if self.started else "0"
-        w = f"vreinterpretq_s8_s32(vldrwq_s32(at + {self.table}4 * ({filters} * v + f)))"
+        w = f"vreinterpretq_s8_s32(vldrwq_s32(at + {self.table}{self.word('v')}))"
         yield f"int32_t s[{pixels}][{filters}];"
         yield f"for (int p = 0; p < {pixels}; ++p) {{"
         yield f"    for (int f = 0; f < {filters}; ++f) {{ s[p][f] = {start}; }}"
@@ -394,7 +413,7 @@ class Runs:
         byte = f"*({self.place} + k)"
         body = [
             f"for (int k = {first}; k < {bytes_}; ++k) {{",
-            f"    const int place = {self.table}4 * ({filters} * (k / 16) + f) + k % 16 / 4;",
+            f"    const int place = {self.table}{self.word('(k / 16)')} + k % 16 / 4;",
             "    const uint32_t word = (uint32_t)at[place];",
             "    const int8_t w = (int8_t)(word >> k % 4 * 8 & 0xFF);",
             f"    const int32_t byte = {byte}{' - 128' * self.flips};",
@@ -430,7 +449,8 @@ def windows_of(op: mve.MulRunsOp) -> str:
     if len(op.sums) == 1:
         return "one"
     vectors, rest = divmod(own.apart, mve.VECTOR_BYTES)
-    if own.taps == 1 and rest == 0 and 0 < vectors < own.vectors and vectors <= MOST_SHARED:
+    shares = own.taps == 1 and own.tail == mve.ROW_WORDS
+    if shares and rest == 0 and 0 < vectors < own.vectors and vectors <= MOST_SHARED:
         return f"shared{vectors}"
     return distance(own.apart)
 

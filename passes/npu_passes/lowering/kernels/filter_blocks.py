@@ -24,9 +24,9 @@ from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_runs import part
 from npu_passes.support.loop_builder import Index
-from npu_plans.kernels import idle_lanes
 from npu_plans.kernels.gathers import BYTES, FOUR
-from npu_plans.kernels.row_blocks import RowBlocks
+from npu_plans.kernels.idle_lanes import CONSTANTS, idle_word, pays, weights_of
+from npu_plans.kernels.row_blocks import WORD, WORDS, RowBlocks
 
 Window: TypeAlias = Sequence[SSAValue]
 """The vectors of a window."""
@@ -59,6 +59,8 @@ class FilterBlocks:
     the order of its vectors, if they are not in that of the layer. `alike`: all windows have the
     same first values, so these are in the table. `shared`: how many windows, all in registers, are
     computed for how many sums, if that is known. Then idle lanes may hold the first values.
+    `zeroed`: lanes of windows behind their bytes are zero, so rows may be shorter. `runs`: the runs
+    of a row, and the words of the last vector of each.
     """
 
     def __init__(
@@ -72,25 +74,33 @@ class FilterBlocks:
         weights: NDArray[np.int8] | None = None,
         alike: bool = True,
         shared: tuple[int, int] | None = None,
+        zeroed: bool = False,
+        runs: tuple[int, int] = (1, WORDS),
     ) -> None:
         self.layer, self.b, self.outputs, self.hides = layer, layer.b, outputs, hides
         rows = layer.weights if weights is None else weights
         self.rows = rows.reshape(len(layer.bias), -1).astype(np.int8)
         biases, scaling = alike and bool(layer.first_values.any()), outputs.scaling
-        pays = shared is not None and idle_lanes.pays(-(-filters // FOUR), *shared)
-        self.lanes = self.in_lanes(vectors) if biases and pays else None
-        if self.lanes is not None:
-            biases, self.rows = False, self.lanes
-        self.plan = RowBlocks(vectors, filters, biases, bool(scaling.tables))
+        in_lanes = biases and shared is not None and pays(-(-filters // FOUR), *shared)
+        self.word = self.put_in_lanes(zeroed=zeroed) if in_lanes else None
+        if zeroed:
+            runs = 1, -(-self.rows.shape[1] // WORD) % WORDS or WORDS
+        biases = biases and self.word is None
+        self.plan = RowBlocks(vectors, filters, biases, bool(scaling.tables), *runs)
         self.group: Index = 0
 
-    def in_lanes(self, vectors: int) -> NDArray[np.int8] | None:
-        """The weights with first values in idle lanes; None if these are too few."""
-        found = idle_lanes.weights_of(self.layer.first_values)
-        if found is None or not idle_lanes.are_idle(self.rows.shape[1]):
+    def put_in_lanes(self, *, zeroed: bool) -> int | None:
+        """Put first values behind the weights; returns which word of the last vector has them.
+
+        None if they do not fit, or there is no room for them.
+        """
+        size = self.rows.shape[1]
+        found, word = weights_of(self.layer.first_values), idle_word(size, first=zeroed)
+        if found is None or word is None:
             return None
-        rest = vectors * BYTES - self.rows.shape[1] - idle_lanes.LANES
-        return np.hstack([np.pad(self.rows, ((0, 0), (0, rest))), found])
+        place = size // BYTES * BYTES + word * WORD
+        self.rows = np.hstack([np.pad(self.rows, ((0, 0), (0, place - size))), found])
+        return word
 
     @cached_property
     def table(self) -> SSAValue:
@@ -120,7 +130,7 @@ class FilterBlocks:
         """
         b, plan = self.b, self.plan
         start = b.add(b.mul(self.group, plan.size), b.mul(first, plan.pitch // FOUR))
-        size = replace(plan, filters=count).size
+        size = replace(plan, filters=count).size + plan.behind
         if self.hides or isinstance(first, int):
             return part(b, self.table, start, size)
         return b.window(self.table, [start], [size], [0], "run")
@@ -134,10 +144,11 @@ class FilterBlocks:
 
     def complete_window(self, window: Window) -> Window:
         """A window whose idle lanes are set, if these have first values."""
-        if self.lanes is None:
+        if self.word is None:
             return window
-        word = self.b.integer(idle_lanes.CONSTANTS)
-        return [*window[:-1], self.b.insert(mve.SetLastOp(window[-1], word), "window").result]
+        word = self.b.integer(CONSTANTS)
+        last = self.b.insert(mve.SetWordOp(window[-1], self.word, word), "window").result
+        return [*window[:-1], last]
 
     def sums(self, side: Side, block: Filters, *, biased: bool = False) -> Sequence[SSAValue]:
         """The sums of a block, a vector for each pixel; `biased`: plus their first values.
@@ -148,7 +159,8 @@ class FilterBlocks:
         b.insert(dsp.KeepOrderOp.create())
         place = b.value(block.place + (self.plan.head - biased) * block.count)
         sizes = block.count, side.pixels
-        op = mve.MulRowsOp(side.vectors, block.run, place, *sizes, biased=biased)
+        tail = self.plan.tail
+        op = mve.MulRowsOp(side.vectors, block.run, place, *sizes, tail=tail, biased=biased)
         found = b.insert(op, "sums").sums
         b.insert(dsp.KeepOrderOp.create())
         return found

@@ -45,14 +45,15 @@ Kept: TypeAlias = Callable[[Filters], Sequence[SSAValue]]
 
 @dataclass(frozen=True)
 class Spot:
-    """A window of a row: its column, and from which byte and vector on it has its runs.
+    """A window of a row: its column, and from which byte on it has its runs.
 
-    `number`: that of its class of first values. `part`: what it has of its runs.
+    `words`: those of a filter's row in front of its weights. `number`: that of its class of first
+    values. `part`: what it has of its runs.
     """
 
     column: Index
     skipped: Index
-    vector: Index
+    words: Index
     number: Index
     part: Part
 
@@ -100,7 +101,9 @@ class BlockKernel:
         weights = weights.reshape(-1, kernel * plan.taps, plan.run)
         padded = np.pad(weights, ((0, 0), (0, 0), (0, -plan.run % BYTES)))
         vectors, alike = kernel * plan.whole, self.starts.is_plain
-        return FilterBlocks(layer, self.outputs, vectors, self.count, weights=padded, alike=alike)
+        runs = kernel * plan.taps, plan.tail
+        own = layer, self.outputs, vectors, self.count
+        return FilterBlocks(*own, weights=padded, alike=alike, runs=runs)
 
     def build(self) -> None:
         """Build a loop over the groups, and inside it over the rows of outputs."""
@@ -204,15 +207,16 @@ class BlockKernel:
     def known(self, column: int) -> Spot:
         """The spot of a window at a known column."""
         part, number = self.plan.part(column), self.starts.columns.number(self.b, column)
-        return Spot(column, part.skipped, part.vector, number, part)
+        words = self.blocks.plan.in_front(part.vector)
+        return Spot(column, part.skipped, words, number, part)
 
     def mixed(self, index: Index, spots: Sequence[Spot]) -> Spot:
         """The spot of that number among some whose runs are equally long."""
         column = self.either(index, [spot.column for spot in spots])
         skipped = self.either(index, [spot.skipped for spot in spots])
-        vector = self.either(index, [spot.vector for spot in spots])
+        words = self.either(index, [spot.words for spot in spots])
         number = self.either(index, [spot.number for spot in spots])
-        return Spot(column, skipped, vector, number, spots[0].part)
+        return Spot(column, skipped, words, number, spots[0].part)
 
     def either(self, index: Index, numbers: Sequence[Index]) -> Index:
         """The number at a place in a list of one or two."""
@@ -230,13 +234,14 @@ class BlockKernel:
         at = b.add(self.grid.origin(b, row, spot.column), self.first_channel)
         at = b.add(b.add(at, spot.skipped), b.mul(low, self.grid.row_step))
         count = b.sub(high, low) if plan.parts == 1 else plan.parts
-        words = block.count * WORDS
-        step = plan.vectors * words
-        first = b.add(block.place + self.blocks.plan.head * block.count, b.mul(low, step))
-        first = b.add(first, b.mul(spot.vector, words))
+        rows = self.blocks.plan
+        step = block.count * rows.row // (self.grid.rows.kernel * plan.parts)
+        first = b.add(block.place + rows.head * block.count, b.mul(low, step))
+        first = b.add(first, b.mul(spot.words, block.count))
         apart = self.apart if pixels == PAIR else 0
         run = mve.Run(part.bytes, apart, plan.down, step, block.count, part.lead, part.taps)
         run = replace(run, across=plan.across if part.taps > 1 else 0)
+        run = replace(run, tail=plan.tail if plan.ends(part) else WORDS)
         run = replace(run, pitch=run.read) if count == 1 else run
         op = mve.MulRunsOp(
             (self.map, b.value(at)),

@@ -254,8 +254,8 @@ def table_of(
         return table, layer.table("taps", words)
     # With a shorter last block, or without a free register for vectors, gcc needs the pointers.
     hides = filters % FOUR > 0 or plan.parts * PAIR == FREE
-    shared = PAIR, PAIR
-    blocks = FilterBlocks(layer, outputs, plan.parts, filters, hides=hides, shared=shared)
+    sizes, shared = (plan.parts, filters), (PAIR, PAIR)
+    blocks = FilterBlocks(layer, outputs, *sizes, hides=hides, shared=shared, zeroed=True)
     return blocks, blocks.table
 
 
