@@ -504,6 +504,23 @@ func.func @f(%m: memref<19xi32>, %i: index, %x: vector<16xi8>) {
 
 // -----
 
+func.func @f(%m: memref<64xi32>, %i: index, %x: vector<16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 4 tail 5 : memref<64xi32>, vector<16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected a tail of 1 to 4 words, got 5
+
+// -----
+
+// The last load reads a whole vector.
+func.func @f(%m: memref<12xi32>, %i: index, %x: vector<16xi8>) {
+  %a = mve.mul_rows %x by %m[%i] rows 4 tail 3 : memref<12xi32>, vector<16xi8> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected at least 13 elements, got memref<12xi32>
+
+// -----
+
 func.func @f(%m: memref<64xi8>, %i: index, %x: vector<16xi8>) {
   %a = mve.mul_rows %x by %m[%i] rows 1 : memref<64xi8>, vector<16xi8> -> vector<4xi32>
   func.return
@@ -669,6 +686,30 @@ func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
   func.return
 }
 // CHECK: expected one result, one tap and whole vectors behind a lead of 1 to 15, got 16
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 25 apart 0 pitch 30 step 28 filters 4 tail 2 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected tail 3 to 4, got 2
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 32 apart 0 pitch 32 step 32 filters 4 tail 3 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected tail 4 to 4, got 3
+
+// -----
+
+func.func @f(%m: memref<?xi8>, %w: memref<?xi32>, %i: index) {
+  %a = mve.mul_runs %m[%i] by %w[%i] rows %i run 24 apart 0 pitch 32 step 28 filters 4 lead 4 tail 3 : memref<?xi8>, memref<?xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected no lead of a run with a tail
 
 // -----
 

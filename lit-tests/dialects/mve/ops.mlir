@@ -148,6 +148,12 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %spread = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 48 step 8 filters 1 taps 2 across 32 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
   // GENERIC: %spread = "mve.mul_runs"(%m, %i, %words, %i, %i) <{run = 16 : i64, apart = 0 : i64, pitch = 48 : i64, step = 8 : i64, filters = 1 : i64, taps = 2 : i64, across = 32 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1>}>
   %spread = mve.mul_runs %m[%i] by %words[%i] rows %i run 16 apart 0 pitch 48 step 8 filters 1 taps 2 across 32 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  // CHECK-NEXT: %close = mve.mul_runs %m[%i] by %words[%i] rows %i run 24 apart 0 pitch 40 step 24 filters 4 tail 2 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  // GENERIC: %close = "mve.mul_runs"(%m, %i, %words, %i, %i) <{run = 24 : i64, apart = 0 : i64, pitch = 40 : i64, step = 24 : i64, filters = 4 : i64, tail = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1>}>
+  %close = mve.mul_runs %m[%i] by %words[%i] rows %i run 24 apart 0 pitch 40 step 24 filters 4 tail 2 : memref<64xi8, #npu.sram>, memref<64xi32> -> vector<4xi32>
+  // CHECK-NEXT: %short = mve.mul_rows %bytes, %three by %words[%i] rows 4 tail 3 biased : memref<64xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
+  // GENERIC: %short = "mve.mul_rows"(%bytes, %three, %words, %i) <{rows = 4 : i64, tail = 3 : i64, biased}>
+  %short = mve.mul_rows %bytes, %three by %words[%i] rows 4 tail 3 biased : memref<64xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
   // CHECK-NEXT: %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
   %bits = mve.as_floats %alone : vector<4xi32> -> vector<4xf32>
   // CHECK-NEXT: %dot = mve.mul_across %bytes, %x : vector<16xi8>

@@ -52,12 +52,14 @@ class PixelPlan:
     """How pixels of `channels` bytes that lie `pitch` bytes apart are multiplied.
 
     With `packs`, a block has two pixels at least, whose vectors are packed on the stack if there
-    are more than stay in registers.
+    are more than stay in registers. `alone`: there is one pixel in all. Then it has a vector of its
+    own, and the rows of a table that a pixel has which pairs leave.
     """
 
     channels: int
     pitch: int
     packs: bool = False
+    alone: bool = False
 
     @property
     def fits(self) -> bool:
@@ -89,7 +91,7 @@ class PixelPlan:
     @property
     def is_paired(self) -> bool:
         """Whether a vector holds two pixels."""
-        return self.channels == self.pitch == BYTES // 2
+        return self.channels == self.pitch == BYTES // 2 and not self.alone
 
     @property
     def parts(self) -> int:
@@ -101,7 +103,7 @@ class PixelPlan:
         """The pixels of a block."""
         if self.is_paired:
             return EIGHT
-        return max(PAIR if self.packs else 1, KEPT // self.parts)
+        return max(PAIR if self.packs else 1, 0 if self.alone else KEPT // self.parts)
 
     @property
     def filters(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +33,9 @@ class Case:
 
     @property
     def words(self) -> int:
-        """The words of all rows, and of the first values in front of them."""
-        return self.rows.head + 4 * self.rows.vectors * self.rows.rows
+        """The words of all rows, of the first values in front of them, and those read behind."""
+        own = self.rows
+        return own.head + own.rows * (4 * own.vectors - 4) + (own.rows - 1) * own.tail + 4
 
     @property
     def vectors(self) -> int:
@@ -54,9 +55,12 @@ class Case:
         """The sums of all pixels."""
         x, words = self.inputs
         own = words[FIRST:].astype(np.int32)
-        biases, rows = own[: self.rows.head], own[self.rows.head :]
+        biases, whole = own[: self.rows.head], 4 * self.rows.rows * (self.rows.vectors - 1)
+        rows, last = np.split(own[self.rows.head :], [whole])
         weights = rows.view(np.int8).reshape(-1, self.rows.rows, 16).transpose(1, 0, 2)
         weights = weights.reshape(self.rows.rows, -1).astype(np.int64)
+        ends = [last[row * self.rows.tail :][:4].view(np.int8) for row in range(self.rows.rows)]
+        weights = np.hstack([weights, np.stack(ends)])
         sums = x.reshape(self.rows.pixels, -1).astype(np.int64) @ weights.transpose()
         lanes = sums[:, [min(lane, self.rows.rows - 1) for lane in range(4)]]
         firsts = biases.astype(np.int64) if self.rows.biased else np.zeros(1, np.int64)
@@ -86,7 +90,9 @@ class Case:
             lines.append(f"%p = mve.pack {', '.join(names)} : {kinds[0]}")
             names = ["%p"]
         sums = [f"%r{number}" for number in range(self.rows.pixels)]
-        end = f"rows {self.rows.rows}{' biased' * self.rows.biased} : {types[1]}"
+        end = f"rows {self.rows.rows}"
+        end += f" tail {self.rows.tail}" if self.rows.tail < 4 else ""
+        end += f"{' biased' * self.rows.biased} : {types[1]}"
         lines += [
             f"{', '.join(sums)} = mve.mul_rows {', '.join(names)} by %words[%c{FIRST}] {end}, "
             f"{', '.join(kinds)} -> {', '.join(['vector<4xi32>'] * len(sums))}"
@@ -107,6 +113,7 @@ def cases(most: int) -> st.SearchStrategy[Case]:
         st.integers(1, mve.MOST_ROWS),
         st.integers(1, mve.MOST_PIXELS),
         st.booleans(),
+        st.integers(1, mve.ROW_WORDS),
     )
     return st.builds(Case, rows, st.booleans()).filter(
         lambda case: (
@@ -123,8 +130,8 @@ def test_the_interpreter(case: Case) -> None:
 
 
 SOME = [
-    Case(Rows(vectors, rows, pixels, biased), packed)
-    for packed, vectors, rows, pixels, biased in (
+    Case(Rows(vectors, rows, pixels, biased, *tail), packed)
+    for packed, vectors, rows, pixels, biased, *tail in (
         (False, 2, 4, 2, True),  # two pixels in registers, as of three channels
         (False, 3, 4, 2, False),
         (False, 5, 4, 1, True),
@@ -138,6 +145,12 @@ SOME = [
         (True, 9, 4, 2, False),
         (True, 9, 2, 2, False),
         (True, 16, 4, 2, False),
+        (False, 2, 4, 2, True, 3),  # the last vectors lie closer
+        (False, 1, 4, 2, False, 1),
+        (False, 3, 3, 1, False, 2),
+        (True, 4, 4, 2, False, 3),
+        (True, 9, 4, 2, True, 2),
+        (True, 5, 2, 1, False, 1),
     )
 ]
 
@@ -172,4 +185,5 @@ def test_few_registers_have_all_sums(case: Case) -> None:
     assert text.count("vmladav.s8") == rows.rows * rows.pixels
     assert text.count("vmladav") == rows.rows * rows.vectors * rows.pixels
     assert text.count("vmov") == 2 * rows.pixels
-    assert (len([*rows.instructions()]) == 31) == (rows.name == "mul_rows_2_4_2_biased")
+    biased = replace(rows, tail=4).name == "mul_rows_2_4_2_biased"
+    assert (len([*rows.instructions()]) == 31) == biased

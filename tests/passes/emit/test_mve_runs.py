@@ -42,15 +42,17 @@ class Case:
     def inputs(self) -> dict[str, NDArray[np.generic]]:
         """A map, words of which some are large, first values, and the number of rows.
 
-        With two windows, the weights behind the end of a run are zero.
+        With two windows, the weights behind the end of a run are zero, if they have no tail.
         """
         random, own = np.random.default_rng(self.run.bytes), self.run
         size = AT + (self.rows - 1) * own.pitch + own.read + (self.pixels - 1) * own.apart
         kind = np.uint8 if self.flips else np.int8
         limits = np.iinfo(kind)
         map = random.integers(limits.min, limits.max + 1, size).astype(kind)
-        words = random.integers(-(2**31), 2**31, FIRST + self.rows * own.step).astype(np.int32)
-        for row in range(self.rows if self.pixels > 1 else 0):
+        behind = max(0, own.words - own.step)
+        words = random.integers(-(2**31), 2**31, FIRST + self.rows * own.step + behind)
+        words = words.astype(np.int32)
+        for row in range(self.rows if self.pixels > 1 and own.tail == 4 else 0):
             weights = words[FIRST + row * own.step :][: own.words].view(np.int8)
             shape = own.taps, own.vectors, own.filters, 16
             weights.reshape(shape)[:, -1, :, own.rest or 16 :] = 0
@@ -66,14 +68,17 @@ class Case:
         if self.started:
             sums += starts[START:].astype(np.int64)
         for row in range(self.rows):
-            weights = words[FIRST + row * own.step :][: own.words].astype(np.int32).view(np.int8)
-            weights = weights.reshape(own.taps, own.vectors, own.filters, 16).astype(np.int64)
+            read = words[FIRST + row * own.step :].astype(np.int32)
             for pixel, tap in product(range(self.pixels), range(own.taps)):
                 begin = AT + row * own.pitch + pixel * own.apart + tap * own.across
                 for vector in range(own.vectors):
                     counted = range(max(16 * vector, own.lead), min(16 * vector + 16, own.bytes))
                     some = bytes_[[begin - own.lead + each for each in counted]]
-                    sums[pixel] += weights[tap, vector][:, [each % 16 for each in counted]] @ some
+                    first = own.filters * (tap * (4 * own.vectors - 4 + own.tail) + 4 * vector)
+                    apart = own.tail if vector == own.vectors - 1 else 4
+                    for filter in range(own.filters):
+                        weights = read[first + filter * apart :][:4].view(np.int8).astype(np.int64)
+                        sums[pixel, filter] += weights[[each % 16 for each in counted]] @ some
         lanes = [min(lane, own.filters - 1) for lane in range(4)]
         return sums[:, lanes].astype(np.int32).ravel()
 
@@ -99,6 +104,7 @@ class Case:
         rows = f"%c{self.rows}" if self.known else "%loaded"
         more = f" lead {own.lead}" if own.lead else ""
         more += f" taps {own.taps} across {own.across}" if own.taps > 1 else ""
+        more += f" tail {own.tail}" if own.tail < 4 else ""
         starts = f" from %starts[%c{START}]" if self.started else ""
         every = [types["x"], types["words"], *([types["starts"]] if self.started else [])]
         names = [f"%r{number}" for number in range(self.pixels)]
@@ -133,6 +139,10 @@ def cases(draw: st.DrawFn) -> Case:
         taps, across = draw(st.integers(2, most // run.vectors)), draw(st.integers(0, 300))
         run = replace(run, taps=taps, across=across)
         run = replace(run, pitch=run.read + draw(st.integers(0, 40)), step=run.words)
+    if run.rest and draw(st.booleans()):
+        run = replace(run, tail=draw(st.integers(-(-run.rest // 4), 4)))
+        more = draw(st.integers(0, mve.MOST_SKIPPED))
+        run = replace(run, step=run.row_words + more)
     return Case(run, rows, draw(st.integers(1, 2)), *flags)
 
 
@@ -175,6 +185,12 @@ SOME = [
     Case(mve.Run(64, 0, 61, 64, 4, lead=3), 1, 1, flips=True),
     Case(mve.Run(256, 32, 300, 256, 4), 1),
     Case(mve.Run(31, 33, 300, 24, 3), 4, started=False, known=False),
+    Case(mve.Run(136, 136, 500, 136, 4, tail=2), 3),  # the last vectors lie closer
+    Case(mve.Run(56, 112, 300, 60, 4, tail=3), 2, known=False),
+    Case(mve.Run(36, 32, 300, 48, 4, tail=1), 3, flips=True),  # no loads are shared
+    Case(mve.Run(9, 0, 20, 12, 4, tail=3), 1, 1, started=False),
+    Case(mve.Run(20, 40, 200, 45, 3, taps=3, across=60, tail=1), 2, flips=True),
+    Case(mve.Run(24, 200, 700, 120, 4, taps=4, across=150, tail=2), 4, started=False),
 ]
 """At least one of each form of windows, with and without what a function may have besides."""
 
@@ -182,7 +198,8 @@ SOME = [
 def name_of(case: Case) -> str:
     """The name of a case."""
     own = case.run
-    return f"{own.bytes}-{own.apart}-{own.filters}-{case.pixels}-{own.lead}-{own.taps}"
+    first = f"{own.bytes}-{own.apart}-{own.filters}-{case.pixels}-{own.lead}-{own.taps}"
+    return f"{first}-tail{own.tail}" if own.tail < 4 else first
 
 
 @pytest.mark.parametrize("case", SOME, ids=name_of)

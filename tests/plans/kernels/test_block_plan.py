@@ -112,6 +112,31 @@ def test_taps_that_lie_apart_are_runs() -> None:
     assert plan_of(20, axis).part(0) == Part(2, 20, 40, taps=2)
 
 
+@pytest.mark.parametrize(
+    ("channels", "axis", "tail"),
+    [
+        (136, Axis(9, 1), 2),
+        (201, Axis(9, 1), 3),
+        (130, Axis(9, 1), 1),
+        (144, Axis(9, 1), 4),  # whole vectors
+        (12, Axis(9, 3), 1),
+        (12, THREE, 4),  # a window reads a whole vector behind its lead
+        (24, Axis(9, 3, 2), 4),  # neighbours share vectors
+        (20, Axis(9, 3, 1, 2, 2, 2), 1),  # of each tap
+    ],
+)
+def test_the_last_vectors_of_runs_are_short(channels: int, axis: Axis, tail: int) -> None:
+    plan = plan_of(channels, axis)
+    assert plan.tail == tail
+    assert plan.ends(plan.whole_part)
+
+
+def test_which_windows_have_the_last_vectors_of_whole_runs() -> None:
+    plan = plan_of(20, Axis(9, 3, 1, 0, 1))
+    assert [plan.ends(plan.part(each)) for each in (0, 7)] == [True, False]
+    assert plan_of(20, Axis(9, 3, 1, 2, 2, 2)).ends(Part(2, 20, 40, taps=2))
+
+
 def test_what_has_other_kernels() -> None:
     assert plan_of(80, THREE).fits
     assert not plan_of(96, THREE).fits  # too many vectors

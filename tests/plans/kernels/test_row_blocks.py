@@ -32,6 +32,7 @@ def test_each_filter_has_its_row_its_bias_and_its_scale(
     words = plan.table(weights, bias, scale)
     assert words.dtype == np.int32
     assert len(words) == groups * plan.size
+    assert plan.behind == 0
     for number in range(count):
         group, filter = divmod(number, filters)
         lane, place = filter % 4, group * plan.size + filter // 4 * plan.pitch
@@ -45,6 +46,38 @@ def test_each_filter_has_its_row_its_bias_and_its_scale(
         found = np.ascontiguousarray(own[:, lane]).view(np.int8).ravel()
         np.testing.assert_array_equal(found[:taps], weights[number])
         assert not found[taps:].any()
+
+
+@given(
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(1, 9),
+    st.integers(1, 2),
+    st.integers(1, 4),
+    st.integers(0, 99),
+)
+def test_last_vectors_of_runs_have_tails(
+    runs: int, vectors: int, filters: int, groups: int, tail: int, seed: int
+) -> None:
+    """A load of the very last one reads words behind all blocks."""
+    plan = RowBlocks(runs * vectors, filters, biases=True, scales=False, runs=runs, tail=tail)
+    count, random = groups * filters, np.random.default_rng(seed)
+    weights = random.integers(-128, 128, (count, runs * vectors * BYTES)).astype(np.int8)
+    words = plan.table(weights, np.arange(count), np.ones(count, np.float32))
+    assert len(words) == groups * plan.size + 4 - tail
+    for number in range(count):
+        group, filter = divmod(number, filters)
+        lane, place = filter % 4, group * plan.size + filter // 4 * plan.pitch
+        block = min(4, filters - filter // 4 * 4)
+        assert words[place + lane] == number
+        for vector in range(runs * vectors):
+            size = tail if (vector + 1) % vectors == 0 else 4
+            assert plan.words(vector) == size
+            first = place + block * (1 + plan.in_front(vector)) + lane * size
+            found = words[first : first + size].view(np.int8)
+            own = weights[number, vector * BYTES : vector * BYTES + 4 * size]
+            np.testing.assert_array_equal(found, own)
+    assert plan.in_front(runs * vectors) == plan.row == runs * plan.run
 
 
 @pytest.mark.parametrize(("vectors", "near"), [(1, 5), (2, 3), (3, 2), (5, 1), (14, 1)])

@@ -3,7 +3,8 @@
 "memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<4x3x3x3xi8, #npu.flash>, initial_value = dense<2> : tensor<4x3x3x3xi8>, constant}> : () -> ()
 
 // A window of 27 bytes is two vectors, which are gathered once for all filters. Two neighbouring outputs share the places of their
-// bytes, and the weights. Rows of padding have code of their own, in which limits make bytes outside of the map the zero point.
+// bytes, and the weights. Four of its idle lanes are constants, so that the sum of all products has its first value. Rows of padding
+// have code of their own, in which limits make bytes outside of the map the zero point.
 // CHECK:       sym_name = "images_places", type = memref<288xi16, #npu.flash>
 // CHECK:       sym_name = "images_greatest", type = memref<288xi8, #npu.flash>
 // CHECK-LABEL: func.func @images(
@@ -16,9 +17,11 @@
 // CHECK-NEXT:        mve.gather %x{{.*}} at [[EVEN]] reach 1091 : memref<1536xi8, #npu.sram>
 // CHECK-NEXT:        mve.gather %x{{.*}} at [[ODD]] reach 1091 : memref<1536xi8, #npu.sram>
 // CHECK:             mve.gather %x{{.*}} at [[EVEN]] reach 1091
-// CHECK:             [[BLOCK:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<36xi32, strided<[1], offset: ?>, #npu.flash>
+// CHECK:             [[LAST:%[a-z0-9_]+]] = mve.set_word %{{.*}}[3], %cst{{.*}} : vector<16xi8>
+// CHECK-NEXT:        [[NEXT:%[a-z0-9_]+]] = mve.set_word %{{.*}}[3], %cst{{.*}} : vector<16xi8>
+// CHECK:             [[BLOCK:%[a-z0-9_]+]] = dsp.opaque %{{.*}} : memref<32xi32, strided<[1], offset: ?>, #npu.flash>
 // CHECK-NEXT:        dsp.keep_order
-// CHECK-NEXT:        mve.mul_rows %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} by [[BLOCK]][%c0] rows 4 biased : {{.*}} -> vector<4xi32>, vector<4xi32>
+// CHECK-NEXT:        mve.mul_rows %{{.*}}, [[LAST]], %{{.*}}, [[NEXT]] by [[BLOCK]][%c0] rows 4 : {{.*}} -> vector<4xi32>, vector<4xi32>
 // CHECK-NEXT:        dsp.keep_order
 // CHECK:             mve.scatter
 // CHECK-NOT:       mve.pack

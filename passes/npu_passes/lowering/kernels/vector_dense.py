@@ -363,11 +363,12 @@ def pixel_plan(
     flat = is_flat(layer, grid, pool)
     if groups.count > 1 or not (flat or (pool is None and takes_pixels(grid))):
         return None
+    count = pixels_of(grid, flat=flat).outputs
     for packs in (True, False):
-        plan = PixelPlan(grid.channels, grid.pitch, packs)
+        plan = PixelPlan(grid.channels, grid.pitch, packs, count == 1)
         if not PixelBlocks.fits(plan, outputs):
             continue
-        whole = pixels_of(grid, flat=flat).outputs % plan.pixels == 0
+        whole = count % plan.pixels == 0
         in_blocks = is_in_blocks(plan, layer, grid, flat=flat)
         if not flat:
             return plan if whole and plan.padding == 0 and in_blocks else None
