@@ -73,12 +73,15 @@ class ByteStores:
         """A vector of known integers with or without signs, loaded in front of all loops."""
         key = type_, tuple(values)
         if key not in self.known:
-            kinds = (np.uint16, np.int16) if type_ == mve.I16X8 else (np.uint8, np.int8)
-            numbers = np.array([value % (1 << 8 * kinds[0]().itemsize) for value in values])
-            table = constant_table(self.b, self.op, what, numbers.astype(kinds[0]).view(kinds[1]))
-            load = mve.LoadOp(table, self.b.value(0), type_)
+            load = mve.LoadOp(self.table(what, values, type_), self.b.value(0), type_)
             self.known[key] = self.b.hoist(load, what)
         return self.known[key]
+
+    def table(self, what: str, values: Sequence[int], type_: mve.Vector) -> SSAValue:
+        """The table of the integers of a vector."""
+        kinds = (np.uint16, np.int16) if type_ == mve.I16X8 else (np.uint8, np.int8)
+        numbers = np.array([value % (1 << 8 * kinds[0]().itemsize) for value in values])
+        return constant_table(self.b, self.op, what, numbers.astype(kinds[0]).view(kinds[1]))
 
     def store(
         self,

@@ -85,7 +85,8 @@ class FoldedOutputs(VectorOutputs):
                 pairs[column] = self.pair(column, len(block[0]))
             if (pair := pairs[column]) is not None and block[2] == FOUR:
                 kept, filter, _, scales = block
-                pair.take([self.products(sums, scales) for sums in kept], filter)
+                best = pair.greatest(kept)
+                pair.take([self.products(sums, scales) for sums in best], filter)
                 continue
             before = single.pop(column, None)
             if before is not None and are_eight(block, before):
@@ -119,9 +120,11 @@ class FoldedOutputs(VectorOutputs):
         b, folding = self.b, self.layer.folding
         assert folding is not None
 
+        targets = [pair.targets() for pair in pairs]
+
         def one_row(py: Index) -> tuple[()]:
-            for pair in pairs:
-                pair.put(b.mul(py, self.steps[1]))
+            for pair, each in zip(pairs, targets, strict=True):
+                pair.put(b.mul(py, self.steps[1]), each)
             return ()
 
         if pairs:

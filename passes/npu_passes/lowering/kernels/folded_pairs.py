@@ -4,12 +4,12 @@ Where windows of 3x3 lie two pixels apart, a pair of pixels raises the maxima of
 first window holds both pixels, the second one holds the second pixel. The windows take turns in
 the lanes:
 
-    lanes of %first     a0 b0 a1 b1 a2 b2 a3 b3     pixels a and b, filters 0 to 3
-    lanes of %second    b0 b0 b1 b1 b2 b2 b3 b3
-    their maxima        w0 v0 w1 v1 w2 v2 w3 v3     windows w and v
+    maxima of sums      w0 w1 w2 w3     v0 v1 v2 v3     windows w and v, filters 0 to 3
+    requantised         w0 v0 w1 v1 w2 v2 w3 v3
 
-So a block of four filters is one vector. Two of them become sixteen bytes, which are compared with
-those in memory and stored, each with one instruction:
+The maximum of two sums is requantised to that of two outputs, as scales are positive. So a block of
+four filters is one vector. Two of them become sixteen bytes, which are compared with those in
+memory and stored, each with one instruction:
 
     %q = mve.narrow_bytes %maxima, %maxima_1 : vector<8xi16> -> vector<16xi8>
     %best = mve.gather_bytes %ofm[%at] at %turns reach 24 : memref<3600xi8, #npu.sram>
@@ -27,6 +27,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import NEAR, ByteStores
+from npu_passes.lowering.kernels.vector_runs import part
 from npu_passes.lowering.pool_window import held_by_window
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
@@ -68,17 +69,19 @@ class WindowPair:
         one, other = found.values()
         return WindowPair(b, stores, b.add(base, min(found)), (one, other), pixel)
 
+    def greatest(self, sums: Sequence[SSAValue]) -> list[SSAValue]:
+        """The greatest sums of each window, of the sums of four filters of both pixels."""
+        found = list[SSAValue]()
+        for first, *others in self.held:
+            best = sums[first]
+            for other in others:
+                best = self.b.insert(mve.MaxOp(best, sums[other]), "best").result
+            found.append(best)
+        return found
+
     def take(self, fours: Sequence[SSAValue], filter: Index) -> None:
-        """Requantise the sums, as floats, of four filters of both pixels."""
-        rounded = [self.stores.rounded(each) for each in fours]
-        one, other = ([rounded[pixel] for pixel in pixels] for pixels in self.held)
-        found, *more = [
-            self.stores.by_turns(one[min(number, len(one) - 1)], other[min(number, len(other) - 1)])
-            for number in range(max(len(one), len(other)))
-        ]
-        for each in more:
-            found = self.b.insert(mve.MaxOp(found, each), "maxima").result
-        found = self.stores.within(found)
+        """Round the maxima of both windows, as floats, of four filters."""
+        found = self.stores.halves(*fours)
         before = self.halves[-1] if self.halves else None
         if before is None or not self.is_near or not is_behind(filter, before[0]):
             self.halves.append((filter, found))
@@ -96,21 +99,36 @@ class WindowPair:
         """Whether sixteen bytes are compared at once: those without signs are not."""
         return element_of(self.stores.memory) == i8 and self.pixel + EIGHT <= NEAR
 
-    def put(self, start: Index) -> None:
+    @property
+    def turns(self) -> list[int]:
+        """The distances of the maxima of four filters, by turns."""
+        return [self.pixel * window + filter for filter in range(FOUR) for window in range(PAIR)]
+
+    @property
+    def places(self) -> list[int]:
+        """The distances of the maxima of eight filters."""
+        return [turn + block for turn in self.turns for block in (0, FOUR)]
+
+    def targets(self) -> SSAValue | None:
+        """The vector of `places`, loaded here: sums need its register before; None if unused."""
+        if not self.bytes:
+            return None
+        b, places = self.b, self.places
+        table = part(b, self.stores.table("targets", places, mve.I8X16), 0, len(places))
+        return b.insert(mve.LoadOp(table, b.value(0), mve.I8X16), "targets").result
+
+    def put(self, start: Index, targets: SSAValue | None) -> None:
         """Raise the maxima; those of window 0 and filter 0 lie at `start`."""
         b, memory = self.b, self.stores.memory
         start = b.add(start, b.mul(self.window, self.pixel))
-        turns = [self.pixel * window + filter for filter in range(FOUR) for window in range(PAIR)]
         for filter, value in self.bytes:
-            at = b.value(b.add(start, filter))
-            places = [turn + block for turn in turns for block in (0, FOUR)]
-            vector = self.stores.vector("targets", places, mve.I8X16)
-            where = memory, at, vector, max(places) + 1
+            assert targets is not None
+            where = memory, b.value(b.add(start, filter)), targets, max(self.places) + 1
             best = b.insert(mve.GatherBytesOp(*where), "best").result
             best = b.insert(mve.MaxOp(best, value), "best").result
             b.insert(mve.ScatterBytesOp(best, *where))
         for filter, value in self.halves:
-            raise_halves(self.stores, value, b.value(b.add(start, filter)), turns)
+            raise_halves(self.stores, value, b.value(b.add(start, filter)), self.turns)
 
 
 def raise_halves(
