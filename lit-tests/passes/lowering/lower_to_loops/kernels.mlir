@@ -125,6 +125,28 @@ func.func @depthwise(%x : memref<1x8x6x6xi8, strided<[288, 1, 48, 8]>, #npu.sram
 
 // -----
 
+// Two channels behind a multiple of four are multiplied by the halves of one word a tap.
+// CHECK-LABEL: builtin.module
+// DSP: sym_name = "six_last_taps", {{.*}}type = memref<9xi32, #npu.flash>
+// SMALL-NOT: last_taps
+// BYTES-NOT: last_taps
+// CHECK-LABEL: func.func @six
+// DSP: %[[TAPS:[a-z0-9_]+]] = dsp.opaque
+// DSP: %[[EVEN:[a-z0-9_]+]] = dsp.sxtb16 %[[X:[a-z0-9_]+]] rotate 0
+// DSP: %[[ODD:[a-z0-9_]+]] = dsp.sxtb16 %[[X]] rotate 8
+// DSP: %[[W:[a-z0-9_]+]] = memref.load %[[TAPS]]
+// DSP: dsp.smla %[[EVEN]], %[[W]], %{{.*}} halves tb
+// DSP: dsp.smla %[[ODD]], %[[W]], %{{.*}} halves tt
+// CHECK: func.return
+"memref.global"() <{sym_name = "w", sym_visibility = "private", type = memref<6x1x3x3xi8, #npu.flash>, initial_value = dense<1> : tensor<6x1x3x3xi8>, constant}> : () -> ()
+func.func @six(%x : memref<1x6x6x8xi8, strided<[288, 1, 48, 6]>, #npu.sram>, %y : memref<1x6x4x6xi8, strided<[144, 1, 36, 6]>, #npu.sram>) {
+  %w = memref.get_global @w : memref<6x1x3x3xi8, #npu.flash>
+  npu.conv2d ins(%x, %w : memref<1x6x6x8xi8, strided<[288, 1, 48, 6]>, #npu.sram>, memref<6x1x3x3xi8, #npu.flash>) outs(%y : memref<1x6x4x6xi8, strided<[144, 1, 36, 6]>, #npu.sram>) groups 6 zero_points [7, 0] then requantize scales [0.01] zero_point 5 mode float
+  func.return
+}
+
+// -----
+
 // An image of one channel: a row of five taps in three words of weights.
 // CHECK-LABEL: builtin.module
 // DSP: sym_name = "image_taps", {{.*}}type = memref<60xi32, #npu.flash>

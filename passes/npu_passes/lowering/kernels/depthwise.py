@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import dsp
 from npu_passes.lowering.kernels.grid import Grid
+from npu_passes.lowering.kernels.last_pair import HALVES, LastPair
 from npu_passes.lowering.kernels.layer import Layer
 from npu_passes.lowering.kernels.unit import DualUnit
 from npu_passes.lowering.kernels.walk import visit, visit_blocks
@@ -112,6 +113,7 @@ class DepthwiseKernel:
         self.count = self.rows.kernel * self.columns.kernel
         self.multiplier = len(layer.weights) // grid.channels
         weights = layer.weights.reshape(grid.channels, self.multiplier, self.count)
+        self.last = LastPair(layer, weights)
         self.taps = layer.table("taps", pack_taps(weights, layer.unit.form, layer.unit.order))
         self.size = {"wide": 2, "narrow": 1, "bytes": QUAD}[layer.unit.form]
         self.patch = layer.vector(map)
@@ -183,15 +185,20 @@ class DepthwiseKernel:
     def lanes(self, width: int, wanted: Sequence[int] = range(QUAD)) -> list[list[int]]:
         """The channels of a quad that are `wanted`, in groups whose sums are computed together.
 
-        For two pixels, a group is one word of halves, as there are too few registers for both.
+        For two pixels, a group is one word of halves, as there are too few registers for both. Two
+        channels that are left share words of weights, so they need no more registers than that.
         """
+        if width > 1 and self.last.has(wanted):
+            return [list(wanted)]
         pairs = [[lane for lane in pair if lane in wanted] for pair in self.layer.unit.pairs]
         if isinstance(self.layer.unit, DualUnit) and width > 1:
             return [pair for pair in pairs if pair]
         return [[*pairs[0], *pairs[1]]]
 
     def halves(self, lanes: Sequence[int]) -> list[tuple[int, list[str]]]:
-        """The words of halves that some lanes need: their number, and the half of each lane."""
+        """The words of halves that some lanes need: their number, and the halves of products."""
+        if self.last.has(lanes):
+            return list(HALVES)
         pairs = enumerate(self.layer.unit.pairs)
         found = [
             (word, [each for lane, each in zip(pair, ("bb", "tt"), strict=True) if lane in lanes])
@@ -314,9 +321,12 @@ class DepthwiseKernel:
         reach = (rows - 1) * self.grid.row_step + max(places) - origin + QUAD
         patch = b.window(self.patch, [at], [reach], [0], "patch")
         number = b.add(b.mul(ky, columns), kx)
+        count = (rows - 1) * columns + max(high for _, high in row_of.spans)
+        if self.last.has(row_of.lanes):
+            return Views(patch, origin, self.last.taps(taps, number, count))
         first = b.add(b.mul(taps, self.size * self.count), b.mul(number, self.size))
-        length = ((rows - 1) * columns + max(high for _, high in row_of.spans)) * self.size
-        return Views(patch, origin, b.window(self.taps, [first], [length], [0], "taps"))
+        view = b.window(self.taps, [first], [count * self.size], [0], "taps")
+        return Views(patch, origin, view)
 
     def row(
         self, views: Views, number: int, row_of: Row, sums: Sequence[SSAValue]
@@ -358,6 +368,8 @@ class DepthwiseKernel:
     def weights(self, taps: SSAValue, tap: int, lanes: Sequence[int]) -> list[SSAValue]:
         """The weights of a tap for some lanes: as words of two halves, or one by one."""
         b, unit, first = self.b, self.layer.unit, tap * self.size
+        if self.last.has(lanes):
+            return self.last.weights(taps, tap)
         if isinstance(unit, DualUnit):
             return [
                 weight

@@ -77,6 +77,9 @@ CASES = {
     "depthwise, many taps": Case((4, 7, 8), 4, (6, 6), groups=4),
     "depthwise, six channels": Case((6, 5, 7), 6, (3, 3), (1, 1), ROUND, groups=6),
     "depthwise, two filters a channel": Case((5, 4, 9), 10, (3, 2), (1, 1), ROUND, groups=5),
+    "depthwise, two filters of six channels, dilated": Case(
+        (6, 3, 7), 12, (2, 3), (1, 1), ROUND, (2, 2), groups=6
+    ),
     "depthwise, an odd number of channels": Case((7, 5, 8), 7, (3, 3), (1, 1), ROUND, groups=7),
     "depthwise, a padded row": Case((8, 2, 6), 8, (3, 3), (1, 1), (1, 1, 0, 1), groups=8),
     "depthwise, all of a row is padding": Case(
