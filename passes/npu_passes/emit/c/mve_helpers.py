@@ -347,8 +347,8 @@ def set_word(lane: int) -> Helper:
         f"A vector whose bytes from {first} on are the four of a number.",
         computed(
             mve.I8X16,
-            f"r.lane[i] = i / 4 == {lane} ? (int8_t)((uint32_t)word >> i % 4 * 8 & 0xFF)"
-            " : x.lane[i];",
+            f"r.lane[i] = (int8_t)(i / 4 == {lane}"
+            " ? (int32_t)((uint32_t)word >> i % 4 * 8 & 0xFF) : x.lane[i]);",
         ),
         f"return vreinterpretq_s8_s32(vsetq_lane_s32(word, vreinterpretq_s32_s8(x), {lane}));",
         ARM,
