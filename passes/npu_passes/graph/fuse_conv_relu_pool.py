@@ -38,6 +38,9 @@ becomes
 Requantisation is monotone too. It moves before a max pool, and a ReLU before it moves behind it and
 becomes a clamp at the zero point. So the op always requantises, then activates, then pools. Nothing
 is fused across a value with a second use, behind an average pool, or behind a second pool.
+
+A core with a vector unit computes sums in lanes, and looks 16 bytes up at once. So a table of bytes
+stays a layer of its own there, which runs in place, unless a pool behind it is fused, too.
 """
 
 from __future__ import annotations
@@ -74,8 +77,9 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.layers.epilogue import epilogue_of
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, PointwiseAttr
+from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, PointwiseAttr, TableAttr
 from npu_dialect.npu.quantization import RequantizeAttr
+from npu_dialect.target import machine_of
 from npu_passes.support.names import take_value_name
 from npu_passes.support.refuse import RefusingPass
 
@@ -176,9 +180,12 @@ class EpilogueFusion:
         return self.with_layer(layer, pool=pool, overlap=clause)
 
 
-def epilogue_fusion(head: Head, policy: OverlapPolicy) -> EpilogueFusion:
-    """The longest fusion that starts at a layer; `absorbed` may be empty."""
-    fusion = EpilogueFusion(head, (), head.parts)
+def epilogue_fusion(head: Head, policy: OverlapPolicy, *, vectors: bool = False) -> EpilogueFusion:
+    """The longest fusion that starts at a layer; `absorbed` may be empty.
+
+    `vectors`: the machine has a vector unit, so a table is not fused without a pool.
+    """
+    fusion = plain = EpilogueFusion(head, (), head.parts)
     if head.destination is not None or head.addition is not None:
         return fusion
     while (layer := only_user(fusion.last.output)) is not None:
@@ -186,7 +193,9 @@ def epilogue_fusion(head: Head, policy: OverlapPolicy) -> EpilogueFusion:
         if longer is None:
             break
         fusion = longer
-    return fusion
+        if not isinstance(fusion.epilogue.activation, TableAttr):
+            plain = fusion
+    return fusion if fusion.epilogue.pool is not None or not vectors else plain
 
 
 def only_user(value: SSAValue) -> LayerOp | None:
@@ -244,13 +253,14 @@ class FuseTailPattern(RewritePattern):
     """Replace a layer and the layers that it can take in by one layer."""
 
     overlap: OverlapPolicy
+    vectors: bool
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
         self, op: Conv2dOp | FullyConnectedOp | MatmulOp, rewriter: PatternRewriter, /
     ) -> None:
         """Fuse, if the layer can take in another one."""
-        fusion = epilogue_fusion(op, self.overlap)
+        fusion = epilogue_fusion(op, self.overlap, vectors=self.vectors)
         if not fusion.absorbed:
             return
         layer = fused_layer(fusion)
@@ -270,6 +280,7 @@ class FuseConvReluPoolPass(RefusingPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuse behind each layer of sums of the module."""
-        PatternRewriteWalker(FuseTailPattern(self.overlap), apply_recursively=False).rewrite_module(
-            op
-        )
+        machine = machine_of(op)
+        vectors = machine is not None and "mve" in machine.features
+        pattern = FuseTailPattern(self.overlap, vectors)
+        PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)

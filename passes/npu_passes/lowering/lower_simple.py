@@ -21,9 +21,11 @@ from npu_dialect.npu.layers import (
 )
 from npu_dialect.npu.layers.joining import Box, JoinOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr
+from npu_dialect.npu.pointwise import ActivationAttr, FunctionAttr, TableAttr
 from npu_dialect.npu.quantization import QUANTISED
 from npu_passes.lowering.functions import element_step
+from npu_passes.lowering.vector_bytes import on_vectors
+from npu_passes.lowering.vector_lookup import lookup_of_bytes
 from npu_passes.support import integers
 from npu_passes.support.common import LoopOptions, for_each, loop_name, vectors
 from npu_passes.support.integers import bounds_of, element_of, held, load, store
@@ -110,9 +112,12 @@ def channelwise(
     for_each(b, shape_of(out), one)
 
 
-def lower_activation(b: LoopBuilder, op: ActivationOp, out: SSAValue, _: LoopOptions) -> None:
+def lower_activation(b: LoopBuilder, op: ActivationOp, out: SSAValue, options: LoopOptions) -> None:
     """Build the loops of bounds, a function or a table."""
     what = op.as_activation()
+    if isinstance(what, TableAttr) and on_vectors(options, op.input, out):
+        if lookup_of_bytes(b, op, op.input, out, what):
+            return
     if element_of(out) in QUANTISED and isinstance(what, ActivationAttr):
         low, high = bounds_of(element_of(out), what)
         elementwise(b, [op.input], out, lambda values: held(b, values[0], low, high))

@@ -13,7 +13,7 @@ those of the layer's mode (`npu_plans/kernels/byte_sums.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -69,6 +69,29 @@ class Runs:
         spans = {map: b.span(map, map.name_hint) for map in dict.fromkeys(maps)}
         return Runs([spans[map] for map in maps], height * width, channels, pitches)
 
+    def visit(
+        self, b: LoopBuilder, step: int, body: Callable[[Sequence[Index], Index, int], None]
+    ) -> None:
+        """Build the loops over all runs, `step` elements at a time.
+
+        The body gets the start of the run in each buffer, the place there, and how many elements.
+        """
+        whole, rest = divmod(self.length, step)
+
+        def run(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
+            starts = [b.mul(number, pitch) for pitch in self.pitches]
+
+            def some(at: Index, _: Sequence[SSAValue]) -> tuple[()]:
+                body(starts, at, step)
+                return ()
+
+            b.loop(0, step * whole, some, step=step, hint="i")
+            if rest:
+                body(starts, step * whole, rest)
+            return ()
+
+        b.loop(0, self.count, run, hint="pixel")
+
 
 def sum_of_bytes(
     b: LoopBuilder,
@@ -102,21 +125,7 @@ class SumLoops:
 
     def build(self) -> None:
         """Visit all runs."""
-        whole, rest = divmod(self.runs.length, EIGHT)
-
-        def run(number: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            starts = [self.b.mul(number, pitch) for pitch in self.runs.pitches]
-
-            def eight(at: Index, _: Sequence[SSAValue]) -> tuple[()]:
-                self.some(starts, at, EIGHT)
-                return ()
-
-            self.b.loop(0, EIGHT * whole, eight, step=EIGHT, hint="i")
-            if rest:
-                self.some(starts, EIGHT * whole, rest)
-            return ()
-
-        self.b.loop(0, self.runs.count, run, hint="pixel")
+        self.runs.visit(self.b, EIGHT, self.some)
 
     def some(self, starts: Sequence[Index], at: Index, count: int) -> None:
         """Load, add and store up to eight elements."""

@@ -52,14 +52,15 @@ class PixelPlan:
     """How pixels of `channels` bytes that lie `pitch` bytes apart are multiplied.
 
     With `packs`, a block has two pixels at least, whose vectors are packed on the stack if there
-    are more than stay in registers. `alone`: there is one pixel in all. Then it has a vector of its
-    own, and the rows of a table that a pixel has which pairs leave.
+    are more than stay in registers. `apart`: a block is a pair of pixels with vectors of their own,
+    however few channels they have: four pixels of a filter have no residuals side by side, and a
+    single pixel has no neighbour.
     """
 
     channels: int
     pitch: int
     packs: bool = False
-    alone: bool = False
+    apart: bool = False
 
     @property
     def fits(self) -> bool:
@@ -91,7 +92,7 @@ class PixelPlan:
     @property
     def is_paired(self) -> bool:
         """Whether a vector holds two pixels."""
-        return self.channels == self.pitch == BYTES // 2 and not self.alone
+        return self.channels == self.pitch == BYTES // 2 and not self.apart
 
     @property
     def parts(self) -> int:
@@ -103,7 +104,7 @@ class PixelPlan:
         """The pixels of a block."""
         if self.is_paired:
             return EIGHT
-        return max(PAIR if self.packs else 1, 0 if self.alone else KEPT // self.parts)
+        return PAIR if self.apart else max(PAIR if self.packs else 1, KEPT // self.parts)
 
     @property
     def filters(self) -> int:

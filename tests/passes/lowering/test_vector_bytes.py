@@ -125,3 +125,38 @@ def test_what_has_no_vectors() -> None:
         loops, found, wanted = run("npu.quantized_add", types, clauses.format(mode))
         assert "mve.load" not in str(loops)
         np.testing.assert_array_equal(found[-1], wanted[-1])
+
+
+def table(element: str, seed: int) -> str:
+    """The clause of a table of random entries."""
+    entries = np.random.default_rng(seed).integers(0, 256, 256).astype(np.uint8)
+    sign = "signed" if element == "i8" else "unsigned"
+    return f'with lookup {sign} "{entries.tobytes().hex()}"'
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_tables(data: st.DataObject) -> None:
+    shape = data.draw(st.tuples(st.integers(1, 35), st.integers(1, 3), st.integers(1, 5)))
+    layouts = data.draw(st.sampled_from((LAYOUTS[:1], LAYOUTS[1::2], (LAYOUTS[1], GAPS), LAYOUTS)))
+    element = data.draw(ELEMENTS)
+    maps = [Map(element, data.draw(st.sampled_from(layouts))).type(*shape) for _ in range(2)]
+    _, found, wanted = run("npu.lookup", maps, table(element, data.draw(st.integers(0, 99))))
+    np.testing.assert_array_equal(found[-1], wanted[-1])
+
+
+@pytest.mark.parametrize("element", ["i8", "ui8"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sixteen_bytes_are_looked_up_at_once(layout: str, element: str) -> None:
+    types = [Map(element, layout).type(19, 2, 3)] * 2
+    loops, found, wanted = run("npu.lookup", types, table(element, 1))
+    assert "mve.gather_bytes %lookup" in str(loops)
+    assert "memref.load" not in str(loops)
+    np.testing.assert_array_equal(found[-1], wanted[-1])
+
+
+def test_maps_that_lie_otherwise_are_looked_up_byte_by_byte() -> None:
+    types = [Map("i8", layout).type(19, 2, 3) for layout in LAYOUTS[:2]]
+    loops, found, wanted = run("npu.lookup", types, table("i8", 2))
+    assert "mve." not in str(loops)
+    np.testing.assert_array_equal(found[-1], wanted[-1])

@@ -131,3 +131,35 @@ def test_places_that_are_not_constant() -> None:
     text = text.replace("  %v =", "  %q = mve.add %p, %p : vector<8xi16>\n  %v =")
     with pytest.raises(NotFollowed, match=r"places of a constant table in mve\.gather"):
         check(parse(context(), text))
+
+
+LOOKUP = """
+"memref.global"() <{sym_name = "lookup", type = memref<256xi8, #npu.flash>,
+  initial_value = dense<7> : tensor<256xi8>, sym_visibility = "private", constant}> : () -> ()
+func.func @f(%x: memref<16xi8, #npu.sram> {sram.input, sram.offset = 0 : i64},
+             %y: memref<16xi8, #npu.sram> {sram.output, sram.offset = 16 : i64})
+    attributes {sram.arena = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %t = memref.get_global @lookup : memref<256xi8, #npu.flash>
+  %p = mve.load %x[%c0] : memref<16xi8, #npu.sram> -> vector<16xi8>
+  %v = mve.gather_bytes %t[%c0] at %p reach 256 : memref<256xi8, #npu.flash>
+  mve.store %v, %y[%c0] : vector<16xi8>, memref<16xi8, #npu.sram>
+  func.return
+}"""
+
+
+def test_data_are_places_in_a_table() -> None:
+    """Which entries are read does not matter; that all bytes of the output are written does."""
+    assert not check(parse(context(), LOOKUP))
+    text = LOOKUP.replace("mve.store %v, %y[%c0] :", "mve.store %v, %y[%c0] first 15 :")
+    assert "byte 15" in "\n".join(map(str, check(parse(context(), text))))
+
+
+def test_data_are_no_places_in_a_map() -> None:
+    """Bytes that nobody has written might be read."""
+    text = LOOKUP.replace(
+        "gather_bytes %t[%c0] at %p reach 256 : memref<256xi8, #npu.flash>",
+        "gather_bytes %x[%c0] at %p reach 16 : memref<16xi8, #npu.sram>",
+    )
+    with pytest.raises(NotFollowed, match="places of a constant table"):
+        check(parse(context(), text))

@@ -336,8 +336,14 @@ class Builder:
         self.iterated([0, self.number(op.rows), 1], body)
 
     def places(self, op: PlacesOp, *, writes: bool) -> None:
-        """Note the access of a vector to elements at its places, one by one."""
+        """Note the access of a vector to elements at its places, one by one.
+
+        Of a constant table, all elements within reach are noted: its places may depend on data.
+        """
         port, layout = self.view(op.memref)
+        if not writes and self.nest.ports[port].data is not None:
+            self.element(op, op.memref, [op.index], writes=False, count=op.bytes)
+            return
         index = self.number(op.index)
         if index is None:
             raise NotFollowed("expected an index that does not depend on data")

@@ -73,3 +73,17 @@ func.func @apart(%x: memref<1x16x2x3xi8, strided<[96, 1, 48, 16]>, #npu.sram>, %
   npu.conv2d ins(%x, %w, %r : memref<1x16x2x3xi8, strided<[96, 1, 48, 16]>, #npu.sram>, memref<4x16x1x1xi8, #npu.flash>, memref<1x4x2x3xi8, strided<[72, 1, 36, 12]>, #npu.sram>) outs(%y : memref<1x4x2x3xi8, strided<[24, 1, 12, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float then add residual first scales [0.1, 0.2, 0.3] zero_points [1, 5, 4] mode float
   func.return
 }
+
+// Sixteen bytes are looked up at once. They are places without signs, so the entry of 0 comes first. A map is overwritten in place.
+// CHECK:         sym_name = "lookup_lookup", type = memref<256xi8, #npu.flash>, initial_value = dense<"0x7F7E7D
+// CHECK-LABEL: func.func @lookup(
+// CHECK:         scf.for %i = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK-NEXT:      [[X:%[a-z0-9_]+]] = mve.load %x{{.*}}[%i] : memref<35xi8, #npu.sram> -> vector<16xi8>
+// CHECK-NEXT:      [[Y:%[a-z0-9_]+]] = mve.gather_bytes %lookup{{.*}}[%c0] at [[X]] reach 256 : memref<256xi8, #npu.flash>
+// CHECK-NEXT:      mve.store [[Y]], %x{{.*}}[%i] : vector<16xi8>, memref<35xi8, #npu.sram>
+// CHECK:         mve.load %x{{.*}} first 3 : memref<35xi8, #npu.sram> -> vector<16xi8>
+// CHECK:         mve.store %{{.*}} first 3 : vector<16xi8>, memref<35xi8, #npu.sram>
+func.func @lookup(%x: memref<1x35xi8, #npu.sram>) {
+  npu.lookup ins(%x : memref<1x35xi8, #npu.sram>) outs(%x : memref<1x35xi8, #npu.sram>) with lookup signed "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0efeeedecebeae9e8e7e6e5e4e3e2e1e0dfdedddcdbdad9d8d7d6d5d4d3d2d1d0cfcecdcccbcac9c8c7c6c5c4c3c2c1c0bfbebdbcbbbab9b8b7b6b5b4b3b2b1b0afaeadacabaaa9a8a7a6a5a4a3a2a1a09f9e9d9c9b9a999897969594939291908f8e8d8c8b8a898887868584838281807f7e7d7c7b7a797877767574737271706f6e6d6c6b6a696867666564636261605f5e5d5c5b5a595857565554535251504f4e4d4c4b4a494847464544434241403f3e3d3c3b3a393837363534333231302f2e2d2c2b2a292827262524232221201f1e1d1c1b1a191817161514131211100f0e0d0c0b0a09080706050403020100"
+  func.return
+}

@@ -364,8 +364,10 @@ def pixel_plan(
     if groups.count > 1 or not (flat or (pool is None and takes_pixels(grid))):
         return None
     count = pixels_of(grid, flat=flat).outputs
+    apart = count == 1 or (isinstance(outputs, VectorOutputs) and outputs.addition is not None)
+    apart = apart and grid.channels <= BYTES
     for packs in (True, False):
-        plan = PixelPlan(grid.channels, grid.pitch, packs, count == 1)
+        plan = PixelPlan(grid.channels, grid.pitch, packs, apart)
         if not PixelBlocks.fits(plan, outputs):
             continue
         whole = count % plan.pixels == 0
@@ -374,7 +376,7 @@ def pixel_plan(
             return plan if whole and plan.padding == 0 and in_blocks else None
         if not layer.unit.is_long and not whole:
             continue
-        if in_blocks or not packs:
+        if in_blocks or not (packs or apart):
             return plan
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -245,7 +246,17 @@ RUNS = {
     "3x3, 8 channels, steps of two": Shape((1, 8, 11, 13), 6, 3, 2, pad=1),
     "3x3, 32 channels, a residual": Shape((1, 32, 6, 7), 3, 3, residual=True),
 }
-ALL = PIXELS | {f"rows, {name}": shape for name, shape in ROWS.items()} | RUNS
+APART = {
+    "8 channels, one pixel": Shape((1, 8, 1, 1), 34, points=(3, 5)),
+    "13 channels, one pixel, unsigned": Shape((1, 13, 1, 1), 40, unsigned=True),
+    "8 channels, a residual": Shape((1, 8, 9, 11), 16, points=(3, 5), residual=True),
+    "12 channels, a residual, unsigned": Shape(
+        (1, 12, 9, 11), 17, points=(-5, 7), residual=True, unsigned=True
+    ),
+    "12 channels, a residual, large first values": Shape((1, 12, 9, 11), 16, residual=True),
+}
+"""Few channels, whose pixels have vectors of their own."""
+ALL = PIXELS | APART | {f"rows, {name}": shape for name, shape in ROWS.items()} | RUNS
 SLOW = pytest.mark.slow
 FAST = (
     "rows, 40 channels, unsigned",
@@ -285,6 +296,25 @@ def test_pairs_of_pixels_are_multiplied_with_rows_of_a_table(name: str) -> None:
     assert ("mve.mul_runs" in text) == (name == "one pixel")
     assert "mve.mul_across" not in text
     assert "starts" not in text
+
+
+@pytest.mark.parametrize("name", APART)
+def test_pixels_without_neighbours_have_vectors_of_their_own(name: str) -> None:
+    """Pairs of them are multiplied with rows; a vector of two pixels has no idle lanes."""
+    text, shape = loops_of(APART[name]), APART[name]
+    assert "mve.mul_rows" in text
+    assert "mve.mul_lanes" not in text
+    assert ("mve.set_word" in text) == (shape.input[1] <= 12 and shape.points[0] > -128)
+    assert f"first {shape.input[1]}" in text
+
+
+def test_rows_with_idle_lanes_have_first_values_there() -> None:
+    """Words that are used lie closer; without idle lanes, first values are added to sums."""
+    near = replace(WIDE, points=(3, 5))
+    some, all_ = (loops_of(replace(near, input=(1, channels, 9, 11))) for channels in (34, 32))
+    assert re.search(r"mve\.set_word %\w+\[1\]", some)
+    assert "rows 4 tail 2 : " in some
+    assert "rows 4 biased : " in all_
 
 
 @pytest.mark.parametrize(
