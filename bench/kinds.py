@@ -2,13 +2,13 @@
 
     python bench/kinds.py [NAME ...] [--target cortex-m55] [--check]
 
-MobileNetV2 and SqueezeNet are those of examples/networks, quantised with random images. The others
-are built here with random weights: inverted bottlenecks with large windows, groups and dilation,
-two images at once, filters that share a channel, and an autoencoder of vectors. Each is compiled
-with npu-compile, built with -O2 and -O3, and run on seeded random numbers; the build with fewer
-instructions counts. ROM is text and rodata. The figures of CMSIS-NN are those of peers.toml, also
-the better ones of -O2 and -O3. `--check` compares the outputs of those built here
-with onnxruntime's, which must be equal.
+MobileNetV2, MobileNetV3, EfficientNet, SqueezeNet and a small Inception are those of
+examples/networks, quantised with random images. The others are built here with random weights:
+inverted bottlenecks with large windows, groups and dilation, two images at once, filters that share
+a channel, and an autoencoder of vectors. Each is compiled with npu-compile, built with -O2 and -O3,
+and run on seeded random numbers; the build with fewer instructions counts. ROM is text and rodata.
+The figures of CMSIS-NN are those of peers.toml, also the better ones of -O2 and -O3. `--check`
+compares the outputs of those built here with onnxruntime's, which must be equal.
 """
 
 from __future__ import annotations
@@ -114,9 +114,27 @@ def squeezenet() -> onnx.ModelProto:
     return quantised("squeezenet1_1", width=0.25, size=(64, 64), classes=10)
 
 
+def mobilenet_v3() -> onnx.ModelProto:
+    """MobileNetV3 0.35 for images of 96x96, with tables of hard swish and with gates."""
+    return quantised("mobilenet_v3", width=0.35, multiple=8, size=(96, 96), classes=10)
+
+
+def efficientnet() -> onnx.ModelProto:
+    """EfficientNet-B0 for images of 64x64, with a quarter of its channels."""
+    return quantised("efficientnet", width=0.25, multiple=8, size=(64, 64), classes=10)
+
+
+def inception() -> onnx.ModelProto:
+    """All modules of Inception-V3, with few channels; some have average pools."""
+    return quantised("inception_small")
+
+
 KINDS: Mapping[str, Callable[[], onnx.ModelProto]] = {
     each.__name__: each
-    for each in (mobilenet, bottlenecks, squeezenet, grouped, batch, multipliers, autoencoder)
+    for each in (
+        *(mobilenet, bottlenecks, squeezenet, grouped, batch, multipliers, autoencoder),
+        *(mobilenet_v3, efficientnet, inception),
+    )
 }
 EXACT = ("bottlenecks", "grouped", "batch", "multipliers", "autoencoder")
 """The networks that are built here of integers, whose results are those of onnxruntime."""
