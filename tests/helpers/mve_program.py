@@ -107,6 +107,17 @@ OPS: list[tuple[str, str, Callable[[Case], Array]]] = [
         )
         for first, side in enumerate(("bottom", "top"))
     ),
+    *(
+        (
+            "i32",
+            f"mve.mul_long %v3, %v4 {side} : vector<8xi16> -> VECTOR",
+            lambda case, first=first: (
+                rows(case.arrays[3], 8)[:, first::2].astype(np.int32)
+                * rows(case.arrays[4], 8)[:, first::2].astype(np.int32)
+            ),
+        )
+        for first, side in enumerate(("bottom", "top"))
+    ),
     (
         "i8",
         "mve.narrow_bytes %v3, %v4 : vector<8xi16> -> VECTOR",

@@ -232,6 +232,22 @@ func.func @f(%v: vector<16xi8>) {
 
 // -----
 
+func.func @f(%v: vector<8xi16>) {
+  %r = mve.mul_long %v, %v top : vector<8xi16> -> vector<8xi16>
+  func.return
+}
+// CHECK: expected vector<4xi32>, got vector<8xi16>
+
+// -----
+
+func.func @f(%v: vector<4xi32>) {
+  %r = mve.mul_long %v, %v top : vector<4xi32> -> vector<4xi32>
+  func.return
+}
+// CHECK: expected vector<16xi8> or vector<8xi16>, got vector<4xi32>
+
+// -----
+
 func.func @f(%v: vector<4xi32>) {
   %r = "mve.narrow"(%v, %v) : (vector<4xi32>, vector<4xi32>) -> vector<4xi32>
   func.return

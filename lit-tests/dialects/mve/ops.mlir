@@ -69,6 +69,9 @@ func.func @vectors(%m: memref<64xi8, #npu.sram>, %u: memref<?xui8, strided<[1], 
   // CHECK-NEXT: %pr = mve.mul_long %x, %x bottom : vector<16xi8> -> vector<8xi16>
   // GENERIC: %pr = "mve.mul_long"(%x, %x) <{bottom}> : (vector<16xi8>, vector<16xi8>) -> vector<8xi16>
   %pr = mve.mul_long %x, %x bottom : vector<16xi8> -> vector<8xi16>
+  // CHECK-NEXT: %long = mve.mul_long %a, %a top : vector<8xi16> -> vector<4xi32>
+  // GENERIC: %long = "mve.mul_long"(%a, %a) <{top}> : (vector<8xi16>, vector<8xi16>) -> vector<4xi32>
+  %long = mve.mul_long %a, %a top : vector<8xi16> -> vector<4xi32>
   // CHECK-NEXT: %pr2 = mve.mla_long %x, %x, %pr top : vector<16xi8> -> vector<8xi16>
   %pr2 = mve.mla_long %x, %x, %pr top : vector<16xi8> -> vector<8xi16>
   // CHECK-NEXT: %wide = mve.add_long %even, %pr2 top : vector<8xi16> -> vector<4xi32>

@@ -26,6 +26,8 @@ from npu_dialect.npu.attributes import float_values, int_values
 from npu_dialect.npu.enums import BinaryKind, Mode
 from npu_dialect.npu.quantization import add_multipliers
 from npu_passes.lowering.lower_simple import elementwise
+from npu_passes.lowering.vector_bytes import on_vectors
+from npu_passes.lowering.vector_products import product_of_bytes
 from npu_passes.support import integers
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.fixed_point import farthest, fixed_point, unless_near_half
@@ -130,8 +132,11 @@ class Pair:
 
 
 def lower_quantized_binary(
-    b: LoopBuilder, op: QuantizedBinaryOp, out: SSAValue, _: LoopOptions
+    b: LoopBuilder, op: QuantizedBinaryOp, out: SSAValue, options: LoopOptions
 ) -> None:
     """Build the loops of `npu.quantized_binary`."""
+    is_product = op.kind.data == BinaryKind.MUL and op.mode.data in (Mode.FLOAT, Mode.QLINEAR)
+    if is_product and on_vectors(options, op.lhs, op.rhs, out) and product_of_bytes(b, op, out):
+        return
     pair = Pair(b, op, out)
     elementwise(b, [op.lhs, op.rhs], out, pair, pair.prepare)

@@ -25,11 +25,11 @@ from npu_dialect import mve
 from npu_dialect.npu.maps import shape_of
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.byte_stores import Ends
+from npu_passes.lowering.kernels.quotients import divided
 from npu_passes.lowering.vector_pool import Pixels
 from npu_passes.support.common import for_each
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_plans.kernels.byte_sums import LEAST, MOST
-from npu_plans.kernels.exact_quotient import CORRECTIONS, is_exact, reciprocal
 
 FOUR = 4
 """Channels in a vector, and sums that take turns."""
@@ -112,19 +112,10 @@ class VectorAverage:
         number = b.insert(mve.ToFloatOp(words)).result
         return b.insert(mve.MulScalarOp(number, b.real(average.scale)), "x").result
 
-    def divided(self, values: SSAValue, divisor: float) -> SSAValue:
-        """Four numbers divided by another one, rounded."""
-        b, inverse = self.b, self.b.real(reciprocal(divisor))
-        found = b.insert(mve.MulScalarOp(values, inverse), "quotient").result
-        for _ in range(0 if is_exact(divisor) else CORRECTIONS):
-            rest = b.insert(mve.FmaScalarOp(found, b.real(-divisor), values), "rest").result
-            found = b.insert(mve.FmaScalarOp(rest, inverse, found), "quotient").result
-        return found
-
     def store(self, total: SSAValue, at: Index, lanes: int | None) -> None:
         """Divide, round and store four sums."""
         b, ends = self.b, self.average.ends
-        value = self.divided(self.divided(total, float(self.size)), self.average.divisor)
+        value = divided(b, divided(b, total, float(self.size)), self.average.divisor)
         words = b.insert(mve.RoundOp(value), "q").result
         for kind, bound in zip((mve.MaxOp, mve.MinOp), ends.bounds, strict=True):
             limit = b.insert(mve.SplatOp(b.integer(bound - ends.point), mve.I32X4), "limit").result

@@ -186,8 +186,9 @@ def widen(first: int, x: Array) -> Array:
 
 
 def mul_long(first: int, a: Array, b: Array) -> Array:
-    """The products of every second lane of bytes."""
-    return a[first::2].astype(np.int16) * b[first::2].astype(np.int16)
+    """The products of every second lane, twice as wide."""
+    wide = np.int16 if a.dtype == np.int8 else np.int32
+    return a[first::2].astype(wide) * b[first::2].astype(wide)
 
 
 def mla_long(first: int, a: Array, b: Array, acc: Array) -> Array:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import UnitAttr, VectorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    VarConstraint,
+    base,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -17,7 +20,10 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npu_dialect.mve.types import F32X4, I8X16, I16X8, I32X4, Vector
+from npu_dialect.mve.types import F32X4, I8X16, I16X8, I32X4, Vector, as_vector, check
+
+WIDER: dict[Vector, Vector] = {I8X16: I16X8, I16X8: I32X4}
+"""The vectors of products of integers."""
 
 
 class LongOp(IRDLOperation, abc.ABC):
@@ -64,26 +70,35 @@ class WidenOp(LongOp):
 
 @irdl_op_definition
 class MulLongOp(LongOp):
-    """VMULLB, VMULLT: products of bytes with signs, as halves.
+    """VMULLB, VMULLT: products of bytes with signs, as halves; or of halves, as words.
 
     ```mlir
     %even = mve.mul_long %a, %b bottom : vector<16xi8> -> vector<8xi16>
     %odd = mve.mul_long %a, %b top : vector<16xi8> -> vector<8xi16>
+    %word = mve.mul_long %c, %d top : vector<8xi16> -> vector<4xi32>
     ```
     """
 
     name = "mve.mul_long"
 
-    a = operand_def(I8X16)
-    b = operand_def(I8X16)
-    result = result_def(I16X8)
+    T: ClassVar = VarConstraint("T", base(VectorType))
+
+    a = operand_def(T)
+    b = operand_def(T)
+    result = result_def(VectorType)
 
     assembly_format = (
         "$a `,` $b (`top` $top^)? (`bottom` $bottom^)? attr-dict `:` type($a) `->` type($result)"
     )
 
     def __init__(self, a: SSAValue, b: SSAValue, *, top: bool = False) -> None:
-        self.make([a, b], I16X8, top=top)
+        self.make([a, b], WIDER[as_vector(a.type)], top=top)
+
+    def verify_(self) -> None:
+        """One of the two sides is chosen, and the lanes of the result are twice as wide."""
+        super().verify_()
+        check(self.a.type, tuple(WIDER))
+        check(self.result.type, (WIDER[as_vector(self.a.type)],))
 
 
 @irdl_op_definition

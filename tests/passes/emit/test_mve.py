@@ -33,7 +33,9 @@ def test_helium_computes_what_numpy_does(tmp_path: Path) -> None:
     case = Case.of(seed=2)
     write_files(tmp_path, emit_text(program(), "vectors"), "vectors")
     inputs = {f"x{number}": array for number, array in enumerate(case.arrays)}
-    (run,) = run_on("cortex-m55", tmp_path / "vectors.c", [inputs], timeout=60).runs
+    (run,) = run_on(
+        "cortex-m55", tmp_path / "vectors.c", [inputs], timeout=60, stack_bytes=4096
+    ).runs
     for name, wanted in zip(NAMES, expected(case), strict=True):
         np.testing.assert_array_equal(run.outputs[name], wanted)
 
@@ -53,7 +55,7 @@ def test_an_instruction_for_each_op(tmp_path: Path) -> None:
         *("vmax.s8", "vmin.s32", "vcvt.f32.s32", "vcvtn.s32.f32", "vfma.f32"),
         *("vmladav.s8", "vmladav.s16", "vqadd.s8", "vqadd.s16", "vqadd.s32", "vsli.16"),
         *("vldrbt.u16", "vstrb.16", "vstrbt.16", "vqmovnb.s16", "vqmovnt.s32"),
-        *("veor", "vqmovunb.s16"),
+        *("veor", "vqmovunb.s16", "vmullb.s16", "vmullt.s16"),
     }
 
 

@@ -466,14 +466,16 @@ def widen(top: bool) -> Helper:
     )
 
 
-def mul_long(top: bool) -> Helper:
-    """The function of the products of every second lane of bytes."""
-    lane = f"2 * i{' + 1' if top else ''}"
+def mul_long(top: bool, wide: Attribute = mve.I16X8) -> Helper:
+    """The function of the products of every second lane of bytes, or of halves."""
+    lane, number = f"2 * i{' + 1' if top else ''}", lane_of(wide)
+    type_, what = (mve.I8X16, "halves") if wide == mve.I16X8 else (mve.I16X8, "words")
+    vector = VECTOR_TYPES[type_].name
     return Helper(
-        "npu_i16x8 {}(npu_i8x16 a, npu_i8x16 b)",
-        f"The products of the {'odd' if top else 'even'} lanes as halves.",
-        computed(mve.I16X8, f"r.lane[i] = (int16_t)(a.lane[{lane}] * b.lane[{lane}]);"),
-        f"return vmull{'t' if top else 'b'}q_int_s8(a, b);",
+        f"{VECTOR_TYPES[wide].name} {{}}({vector} a, {vector} b)",
+        f"The products of the {'odd' if top else 'even'} lanes as {what}.",
+        computed(wide, f"r.lane[i] = ({number})(a.lane[{lane}] * b.lane[{lane}]);"),
+        f"return vmull{'t' if top else 'b'}q_int_{suffix_of(type_)}(a, b);",
         ARM,
     )
 
@@ -645,6 +647,8 @@ def vector_call(op: Operation, operands: Sequence[Expr], unit: Unit) -> Expr:
     if isinstance(op, mve.LongOp):
         top = op.top is not None
         name = f"{op.name.removeprefix('mve.')}_{'top' if top else 'bottom'}"
+        if isinstance(op, mve.MulLongOp) and result == mve.I32X4:
+            return call(use(unit, f"{name}_words", mul_long(top, result)), *operands)
         return call(use(unit, name, SIDES[type(op)](top)), *operands)
     if isinstance(op, mve.NarrowBytesOp) and op.unsigned is not None:
         return call(use(unit, "narrow_bytes_unsigned", NARROW_UNSIGNED), *operands)
