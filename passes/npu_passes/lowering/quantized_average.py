@@ -22,8 +22,10 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES, Multiplier
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.kernels.byte_stores import Ends
-from npu_passes.lowering.vector_average import Average, VectorAverage
+from npu_passes.lowering.real_lanes import Average
+from npu_passes.lowering.vector_average import VectorAverage
 from npu_passes.lowering.vector_bytes import on_vectors
+from npu_passes.lowering.vector_window_average import WindowAverage
 from npu_passes.support import integers
 from npu_passes.support.common import LoopOptions, counted_taps, for_each, tap_range, window_start
 from npu_passes.support.fixed_point import farthest, fixed_point, unless_near_half
@@ -60,6 +62,8 @@ class AverageLowering:
             self.build_integers(mode)
         elif mode == "float" and is_global and self.on_vectors():
             VectorAverage(self.b, self.op.input, self.out, self.average).build()
+        elif not is_global and self.on_vectors():
+            WindowAverage(self.b, self.op, self.out, self.average, self.options).build()
         elif self.whole is not None:
             self.build_outputs(partial(self.in_fixed_point, self.whole))
         elif is_global:
@@ -77,14 +81,16 @@ class AverageLowering:
 
     @property
     def average(self) -> Average:
-        """The average of a whole map."""
-        before, after = self.scales
-        return Average(self.points[0], before, after, Ends(self.points[1], self.bounds))
+        """What a vector unit computes."""
+        (point, target), (before, after) = self.points, self.scales
+        early = target if self.op.mode.data == "qlinear" else 0
+        return Average(point, before, after, Ends(target - early, self.bounds), early)
 
     def on_vectors(self) -> bool:
-        """Whether the machine averages four channels of a whole map at once."""
+        """Whether the machine averages several channels at once."""
+        kind = VectorAverage if self.op.is_global else WindowAverage
         maps = self.op.input, self.out
-        return on_vectors(self.options, *maps) and self.average.fits(*maps)
+        return on_vectors(self.options, *maps) and kind.fits(*maps, self.average)
 
     def finish(self, total: SSAValue, count: SSAValue) -> SSAValue:
         """A float32 sum divided by `count` and the output scale, and rounded."""
