@@ -45,9 +45,9 @@ class Average:
 
 @dataclass(frozen=True)
 class Divisor:
-    """A number less than zero, whose negative divides; and its inverse, without the sign.
+    """A divisor by its negative and its reciprocal.
 
-    `corrections`: how many a product with the inverse needs.
+    `corrections`: how many a product with the reciprocal needs; the negative serves these only.
     """
 
     negative: SSAValue

@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import mve
 from npu_dialect.mve.types import as_vector
 from npu_dialect.npu import QuantizedAvgPool2dOp
+from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import pixel_steps
@@ -44,6 +45,8 @@ from npu_plans.kernels.window_averages import Chain, factor_of
 
 FOUR, EIGHT = 4, 8
 """Channels in a vector of real numbers, and in one of integers."""
+FEWEST = 2
+"""With one channel the general loops may be faster."""
 
 Ranges = tuple[tuple[Index, Index], tuple[Index, Index]]
 """The taps of a window that are on the map: its rows and its columns."""
@@ -90,7 +93,7 @@ class WindowAverage(VectorPooling):
     def fits(map: SSAValue, out: SSAValue, average: Average) -> bool:
         """Whether vectors compute it: channels lie side by side, and no number is out of range."""
         last = all(pixel_steps(memref_type(each)) is not None for each in (map, out))
-        return last and average.in_range
+        return last and average.in_range and shape_of(map)[1] >= FEWEST
 
     # -- what is sure --------------------------------------------------------------------------
 

@@ -96,9 +96,9 @@ def test_averages(
     ]
     wanted = run_function(module.clone(), None, [each.copy() for each in arrays])[-1]
     loops = lowered(module, VECTORS)
-    if planes and channels > 1 and sizes != [1, 1]:
-        assert "mve.load" not in str(loops)
-    if mode != "fixed" and not planes and list(kernel) != sizes:
+    if channels == 1 or (planes and sizes != [1, 1]):
+        assert list(kernel) == sizes or "mve.load" not in str(loops)
+    elif mode != "fixed" and not planes and list(kernel) != sizes:
         assert "mve.load" in str(loops)
     found = run_function(loops, None, [each.copy() for each in arrays])[-1]
     np.testing.assert_array_equal(found, wanted)
@@ -156,9 +156,14 @@ POOLS = {
         (1, 2, 3, 7),
         "kernel [2, 2] strides [2, 2] scales [0.1, 0.1] zero_points [5, 5] mode float",
     ),
+    "real numbers, more taps than straight-line code has": Pool(
+        (1, 24, 24, 5),
+        (1, 2, 2, 5),
+        "kernel [23, 23] strides [1, 1] scales [0.1, 0.01] zero_points [5, 5] mode float",
+    ),
     "real numbers, several counts": Pool(
-        (2, 6, 5, 1),
-        (2, 4, 3, 1),
+        (2, 6, 5, 6),
+        (2, 4, 3, 6),
         "kernel [4, 4] strides [2, 2] pads [2, 1, 1, 1] ceil_mode count_include_pad "
         "scales [0.1, 0.1] zero_points [5, 9] mode qlinear",
     ),
