@@ -7,7 +7,7 @@
     ...                                                        // divided twice, and rounded
     mve.store %q, %ofm[%at] : vector<4xi32>, memref<64xi8, #npu.sram>
 
-Quotients are rounded as divisions are (`npu_plans/kernels/exact_quotient.py`).
+Quotients are rounded as divisions are (`kernels/quotients.py`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import Ends
+from npu_passes.lowering.kernels.quotients import Divisor, divided
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.byte_sums import LEAST, MOST
-from npu_plans.kernels.exact_quotient import CORRECTIONS, is_exact, reciprocal
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,6 @@ class Average:
     def in_range(self) -> bool:
         """Whether no number is so small or so large that vectors compute something else."""
         return all(LEAST < abs(each) < MOST for each in (self.scale, self.divisor))
-
-
-@dataclass(frozen=True)
-class Divisor:
-    """A divisor by its negative and its reciprocal.
-
-    `corrections`: how many a product with the reciprocal needs; the negative serves these only.
-    """
-
-    negative: SSAValue
-    inverse: SSAValue
-    corrections: int = CORRECTIONS
 
 
 class RealLanes:
@@ -77,26 +65,12 @@ class RealLanes:
         number = b.insert(mve.ToFloatOp(words)).result
         return b.insert(mve.MulScalarOp(number, b.real(average.scale)), "x").result
 
-    def divisor(self, number: float) -> Divisor:
-        """A known divisor."""
-        b, corrections = self.b, 0 if is_exact(number) else CORRECTIONS
-        inverse = b.real(reciprocal(number))
-        return Divisor(b.real(-number) if corrections else inverse, inverse, corrections)
-
-    def divided(self, values: SSAValue, by: Divisor) -> SSAValue:
-        """Four quotients, rounded."""
-        b = self.b
-        found = b.insert(mve.MulScalarOp(values, by.inverse), "quotient").result
-        for _ in range(by.corrections):
-            rest = b.insert(mve.FmaScalarOp(found, by.negative, values), "rest").result
-            found = b.insert(mve.FmaScalarOp(rest, by.inverse, found), "quotient").result
-        return found
-
     def store(
         self, total: SSAValue, count: Divisor, memory: SSAValue, at: Index, lanes: int | None
     ) -> None:
         """Divide, round and store four sums."""
-        value = self.divided(self.divided(total, count), self.divisor(self.average.divisor))
+        b = self.b
+        value = divided(b, divided(b, total, count), Divisor.of(b, self.average.divisor))
         self.finish(value, memory, at, lanes)
 
     def finish(self, value: SSAValue, memory: SSAValue, at: Index, lanes: int | None) -> None:

@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import mve
 from npu_dialect.npu.maps import shape_of
 from npu_passes.buffers.choose_layouts import pixel_steps
+from npu_passes.lowering.kernels.quotients import Divisor
 from npu_passes.lowering.real_lanes import Average, RealLanes
 from npu_passes.lowering.vector_pooling import Pixels
 from npu_passes.support.common import for_each
@@ -81,4 +82,4 @@ class VectorAverage:
         for pixel in range(even, self.size):
             total = reals.add(total, element(pixel))
         at = b.add(self.out.place(image, 0, 0), channel)
-        reals.store(total, reals.divisor(float(self.size)), self.out.buffer, at, lanes)
+        reals.store(total, Divisor.of(b, float(self.size)), self.out.buffer, at, lanes)

@@ -32,9 +32,9 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import limits_of
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.byte_stores import ByteStores, Ends
-from npu_passes.lowering.kernels.quotients import divided
+from npu_passes.lowering.kernels.quotients import Divisor, divided
 from npu_passes.lowering.vector_bytes import EIGHT, Runs
-from npu_passes.lowering.vector_pool import Pixels
+from npu_passes.lowering.vector_pooling import Pixels
 from npu_passes.support.common import for_each
 from npu_passes.support.integers import bounds_of, element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
@@ -152,7 +152,9 @@ class Products:
             words = b.insert(mve.WidenOp(halves, top=top)).result
             number = b.insert(mve.ToFloatOp(words)).result
             reals.append(b.insert(mve.MulScalarOp(number, b.real(scale)), "real").result)
-        return divided(b, b.insert(mve.MulOp(*reals), "p").result, self.product.divisor)
+        return divided(
+            b, b.insert(mve.MulOp(*reals), "p").result, Divisor.of(b, self.product.divisor)
+        )
 
 
 class GatedMap:

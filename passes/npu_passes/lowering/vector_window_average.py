@@ -34,7 +34,8 @@ from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.byte_stores import ByteStores, Ends
-from npu_passes.lowering.real_lanes import Average, Divisor, RealLanes
+from npu_passes.lowering.kernels.quotients import Divisor
+from npu_passes.lowering.real_lanes import Average, RealLanes
 from npu_passes.lowering.vector_pooling import Output, VectorPooling
 from npu_passes.support.common import LoopOptions, counted_taps, tap_range
 from npu_passes.support.integers import constant_table, element_of
@@ -322,7 +323,7 @@ class WindowAverage(VectorPooling):
     def divisor(self, count: Index) -> Divisor:
         """A number of taps as a divisor."""
         if isinstance(count, int):
-            return self.reals.divisor(float(count))
+            return Divisor.of(self.b, float(count))
         inverses = {each: reciprocal(float(each)) for each in self.counts}
         inverse = self.scalar("inverses", inverses, count)
         return Divisor(self.b.to_real(self.b.sub(0, count)), inverse)

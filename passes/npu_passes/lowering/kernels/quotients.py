@@ -1,4 +1,4 @@
-"""Divides vectors of floats by a known number, rounded as a division.
+"""Divides vectors of floats by one number, rounded as a division.
 
     %q = mve.mul_scalar %x, %reciprocal : vector<4xf32>, f32
     %rest = mve.fma_scalar %q, %minus_divisor, %x : vector<4xf32>
@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.ir import SSAValue
 
 from npu_dialect import mve
@@ -16,11 +18,30 @@ from npu_passes.support.loop_builder import LoopBuilder
 from npu_plans.kernels.exact_quotient import CORRECTIONS, is_exact, reciprocal
 
 
-def divided(b: LoopBuilder, values: SSAValue, divisor: float) -> SSAValue:
+@dataclass(frozen=True)
+class Divisor:
+    """A number that divides: its negative, and its inverse.
+
+    `corrections`: how many a product with the inverse needs.
+    """
+
+    negative: SSAValue
+    inverse: SSAValue
+    corrections: int = CORRECTIONS
+
+    @staticmethod
+    def of(b: LoopBuilder, number: float) -> Divisor:
+        """A known number."""
+        inverse = b.real(reciprocal(number))
+        if is_exact(number):
+            return Divisor(inverse, inverse, 0)
+        return Divisor(b.real(-number), inverse)
+
+
+def divided(b: LoopBuilder, values: SSAValue, by: Divisor) -> SSAValue:
     """Four numbers divided by another one, rounded."""
-    inverse = b.real(reciprocal(divisor))
-    found = b.insert(mve.MulScalarOp(values, inverse), "quotient").result
-    for _ in range(0 if is_exact(divisor) else CORRECTIONS):
-        rest = b.insert(mve.FmaScalarOp(found, b.real(-divisor), values), "rest").result
-        found = b.insert(mve.FmaScalarOp(rest, inverse, found), "quotient").result
+    found = b.insert(mve.MulScalarOp(values, by.inverse), "quotient").result
+    for _ in range(by.corrections):
+        rest = b.insert(mve.FmaScalarOp(found, by.negative, values), "rest").result
+        found = b.insert(mve.FmaScalarOp(rest, by.inverse, found), "quotient").result
     return found
