@@ -115,8 +115,8 @@ def squeezenet() -> onnx.ModelProto:
 
 
 def mobilenet_v3() -> onnx.ModelProto:
-    """MobileNetV3 0.35 for images of 96x96, with tables of hard swish and with gates."""
-    return quantised("mobilenet_v3", width=0.35, multiple=8, size=(96, 96), classes=10)
+    """MobileNetV3 0.25 for images of 96x96, with tables of hard swish and with gates."""
+    return quantised("mobilenet_v3", width=0.25, multiple=8, size=(96, 96), classes=10)
 
 
 def efficientnet() -> onnx.ModelProto:
