@@ -20,6 +20,7 @@ from npu_dialect.kinds import (
     INT,
     INTS,
     MACHINE,
+    NUMBERS,
     RECORD,
     SINGLE,
     SIZES,
@@ -430,6 +431,18 @@ ARENAS = Key(
     readers="reports, c, npu-run",
     absent="the buffers of the function have no offsets, or lie in one memory",
     droppable=False,
+)
+ZEROS = Key(
+    "npu.zeros",
+    (Place.PROVENANCE,),
+    NUMBERS,
+    (
+        "on a call that runs a layer, the expected share of zeros in each argument, in their "
+        "order; 0 for those that are not read, and for those that are no floats"
+    ),
+    writers="npu-measure-zeros",
+    readers="npu-estimate-instructions",
+    absent="half the elements of a map behind ReLU are zero",
 )
 INSTRUCTIONS = Key(
     "npu.instructions",

@@ -66,6 +66,12 @@ def _integers(attribute: Attribute) -> tuple[int, ...] | None:
     return None
 
 
+def _numbers(attribute: Attribute) -> tuple[float, ...] | None:
+    if isa(attribute, DenseArrayBase[Float64Type]):
+        return attribute.get_values()
+    return None
+
+
 def _symbol(attribute: Attribute) -> str | None:
     if isinstance(attribute, SymbolRefAttr) and not attribute.nested_references.data:
         return attribute.root_reference.data
@@ -106,6 +112,11 @@ BOOL: Kind[bool] = Kind("true or false", _bool, IntegerAttr.from_bool)
 INT: Kind[int] = Kind("an integer", _integer, lambda value: IntegerAttr(value, i64))
 INTS: Kind[tuple[int, ...]] = Kind(
     "a list array<i64: ...>", _integers, lambda value: DenseArrayBase.from_list(i64, value)
+)
+NUMBERS: Kind[tuple[float, ...]] = Kind(
+    "a list array<f64: ...>",
+    _numbers,
+    lambda value: DenseArrayBase.from_list(Float64Type(), value),
 )
 TEXT: Kind[str] = Kind("a string", _text, StringAttr)
 SINGLE: Kind[float] = Kind("a number", _number, lambda value: FloatAttr(value, f32))

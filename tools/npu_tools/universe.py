@@ -66,6 +66,7 @@ PASSES = {
     "npu-lower-to-loops": "npu_passes.lowering.lower_to_loops:LowerToLoopsPass",
     "npu-mark-work": "npu_passes.overlap.mark_work:MarkWorkPass",
     "npu-measure-zero-blocks": ("npu_passes.zero_blocks.measure_zero_blocks:MeasureZeroBlocksPass"),
+    "npu-measure-zeros": "npu_passes.lowering.measure_zeros:MeasureZerosPass",
     "npu-merge-layers": "npu_passes.graph.merge_layers:MergeLayersPass",
     "npu-move-maps": "npu_passes.buffers.move_maps:MoveMapsPass",
     "npu-outline-layers": "npu_passes.lowering.outline_layers:OutlineLayersPass",

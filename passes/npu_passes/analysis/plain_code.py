@@ -19,6 +19,7 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
+from npu_dialect.attributes import ZEROS
 from npu_dialect.dsp import (
     WORD_BYTES,
     CopyWordsOp,
@@ -150,7 +151,8 @@ class Reader:
             case func.CallOp():
                 roots = (self.place(v)[0] if is_buffer(v) else v for v in op.arguments)
                 callee = op.callee.string_value()
-                yield Call(callee, tuple(map(self.number, roots)), self.layers.get(op))
+                places = tuple(map(self.number, roots))
+                yield Call(callee, places, self.layers.get(op), ZEROS.get(op))
             case memref.LoadOp() | memref.StoreOp():
                 yield self.element(op)
             case _ if isinstance(op, WordsOp):

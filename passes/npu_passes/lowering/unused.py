@@ -1,7 +1,7 @@
 """Remove what lowering leaves unused: constants that were repacked, and arguments for them.
 
-Unused arguments of private functions are removed, also at their calls, whose claims then have the
-numbers of the arguments that are left; then constants that no op reads.
+Unused arguments of private functions are removed, also at their calls, whose claims and shares of
+zeros then are those of the arguments that are left; then constants that no op reads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.rewriter import Rewriter
 
-from npu_dialect.attributes import OVERLAYS
+from npu_dialect.attributes import OVERLAYS, ZEROS
 from npu_dialect.walking import walk, walk_kind
 from npu_passes.analysis.overlaid import claims_of
 from npu_passes.lowering.kernels.constants import Users, only_call, symbol_users
@@ -66,4 +66,7 @@ def drop_arguments(function: func.FuncOp, users: Users) -> None:
     ]
     if OVERLAYS.is_on(call):
         OVERLAYS.set(new, tuple(n for claim in claims for n in claim.numbers()))
+    if (shares := ZEROS.get(call)) is not None:
+        # Constants that became arguments have no share; they stand behind those that have one.
+        ZEROS.set(new, tuple(shares[index] for index in kept if index < len(shares)))
     Rewriter.replace_op(call, new)

@@ -93,12 +93,14 @@ class Branch:
 class Call:
     """A call of another function; `roots` are the buffers below its arguments, or the arguments.
 
-    `layer` is its place among the calls that run layers; None if it runs none.
+    `layer` is its place among the calls that run layers; None if it runs none. `zeros` are the
+    shares of zeros in the first arguments; None if nobody has measured them.
     """
 
     callee: str
     roots: tuple[int, ...]
     layer: int | None
+    zeros: tuple[float, ...] | None = None
 
 
 Step: TypeAlias = Compute | Access | Copy | Fence | Loop | Branch | Call

@@ -15,8 +15,9 @@ optimising C compiler does:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from npu_plans.instructions.code import (
     Access,
@@ -35,7 +36,7 @@ from npu_plans.instructions.code import (
 )
 from npu_plans.instructions.pressure import Early, Pressure, Values
 from npu_plans.instructions.unrolling import FREE, unrolled
-from npu_plans.instructions.zeros import often_zero
+from npu_plans.instructions.zeros import any_zero, zero_shares
 
 FLOATS = frozenset(
     f"arith.{name}"
@@ -72,14 +73,14 @@ class Core:
 
 
 def features_of(
-    function: Function, core: Core, rectified: Collection[int] = ()
+    function: Function, core: Core, zeros: Mapping[int, float] = MappingProxyType({})
 ) -> dict[str, float]:
     """The features of one run of a function, without those of the functions that it calls.
 
-    `rectified` are arguments whose elements are often zero, as those of a map behind ReLU.
+    `zeros` are the shares of zeros in the maps that are its arguments.
     """
     function = unrolled(function)
-    zeros = often_zero(function, rectified) if not core.float_registers else frozenset[int]()
+    zeros = zero_shares(function, zeros) if not core.float_registers else {}
     counter = FeatureCounter(function, core, zeros)
     counter.block(function.body, None)
     return dict(counter.found)
@@ -91,7 +92,7 @@ class FeatureCounter:
     A value's depth is the number of loops around the place where a compiler computes it.
     """
 
-    def __init__(self, function: Function, core: Core, zeros: Collection[int]) -> None:
+    def __init__(self, function: Function, core: Core, zeros: Mapping[int, float]) -> None:
         self.function, self.core, self.zeros = function, core, zeros
         self.found: defaultdict[str, float] = defaultdict(float)
         self.values = Values.of(function, has_floats=core.float_registers > 0)
@@ -184,9 +185,10 @@ class FeatureCounter:
         """Count an op that runs so often."""
         if step.kind in FREE or step.result in self.settled:
             return
-        if step.kind in FLOATS and any(value in self.zeros for value in step.operands):
-            self.add(f"{step.kind}.zero", times)
-            return
+        if step.kind in FLOATS:
+            zeros = times * any_zero(step.operands, self.zeros)
+            self.add(f"{step.kind}.zero", zeros)
+            times -= zeros
         self.add(step.kind + ".added" * self.values.is_only_added(step), times)
         constants = {value for value in step.operands if self.function.is_constant(value)}
         if step.kind != "arith.cmpf.i1":

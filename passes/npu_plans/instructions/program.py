@@ -14,7 +14,7 @@ from npu_plans.instructions.code import (
     steps_within,
 )
 from npu_plans.instructions.features import Core, features_of
-from npu_plans.instructions.zeros import rectified_roots
+from npu_plans.instructions.zeros import OFTEN, rectified_roots
 
 Features: TypeAlias = dict[str, float]
 """How often each event happens."""
@@ -61,8 +61,8 @@ class ProgramReader:
     core: Core
     program: Program = field(default_factory=Program)
     rectified: dict[int, bool] = field(default_factory=dict[int, bool])
-    _features: dict[tuple[str, frozenset[int]], Features] = field(
-        default_factory=dict[tuple[str, frozenset[int]], "Features"]
+    _features: dict[tuple[str, frozenset[tuple[int, float]]], Features] = field(
+        default_factory=dict[tuple[str, frozenset[tuple[int, float]]], "Features"]
     )
     _roots: dict[tuple[str, frozenset[int]], dict[int, bool]] = field(
         default_factory=dict[tuple[str, frozenset[int]], dict[int, bool]]
@@ -70,7 +70,7 @@ class ProgramReader:
 
     def visit(self, name: str, times: float) -> None:
         """Count a function that runs so often, and what it calls."""
-        add(self.program.between, self.features(name, frozenset()), times)
+        add(self.program.between, self.features(name, {}), times)
         for inner, call in calls_of(self.functions[name].body):
             if call.callee not in self.functions:
                 continue
@@ -84,20 +84,31 @@ class ProgramReader:
         counted = self.program.layers.setdefault(place, dict[str, float]())
         callee = self.functions[call.callee]
         pairs = list(zip(callee.parameters, call.roots, strict=True))
-        often = frozenset(one for one, root in pairs if self.rectified.get(root))
-        add(counted, self.features(call.callee, often), times)
+        shares = self.shares(call, callee)
+        add(counted, self.features(call.callee, shares), times)
         add(counted, {"call": 1, "call.argument": len(call.roots)}, times)
-        key = (call.callee, often)
+        key = (call.callee, often := frozenset(shares))
         if key not in self._roots:
             self._roots[key] = rectified_roots(callee, often)
         written = self._roots[key]
         self.rectified.update((root, written[one]) for one, root in pairs if one in written)
 
-    def features(self, name: str, rectified: frozenset[int]) -> Features:
-        """The features of a function."""
-        key = (name, rectified)
+    def shares(self, call: Call, callee: Function) -> dict[int, float]:
+        """The shares of zeros in the arguments of a function: those that were measured.
+
+        If none were, a map that is often zero has the share `OFTEN`.
+        """
+        if call.zeros is not None:
+            measured = zip(callee.parameters, call.zeros, strict=False)
+            return {argument: share for argument, share in measured if share}
+        pairs = zip(callee.parameters, call.roots, strict=True)
+        return {argument: OFTEN for argument, root in pairs if self.rectified.get(root)}
+
+    def features(self, name: str, zeros: Mapping[int, float]) -> Features:
+        """The features of a function; `zeros` are the shares of zeros in its arguments."""
+        key = (name, frozenset(zeros.items()))
         if key not in self._features:
-            self._features[key] = features_of(self.functions[name], self.core, rectified)
+            self._features[key] = features_of(self.functions[name], self.core, zeros)
         return self._features[key]
 
 

@@ -1,15 +1,19 @@
-"""Which values are often zero: what a library function for floats does faster.
+"""How often values are zero: what a library function for floats does faster.
 
 A value that was rectified is zero about every second time. So is an element of a rectified map: the
 output of a layer with ReLU, as it is or after a pool. In an int8 map it is its zero point, -128.
+Where the shares of zeros in maps were measured, these count instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import prod
 
 from npu_plans.instructions.code import Access, Compute, Function, Step, steps_within
 
+OFTEN = 0.5
+"""The share of zeros of what is rectified, an assumption: the numbers lie on both sides of zero."""
 ZERO, OFFSET = "f32 0.0", "i32 128 "
 """The beginnings of the constants 0.0, and 128, which the smallest int8 zero point adds."""
 
@@ -26,38 +30,45 @@ FOLLOWS = frozenset(
 """Kinds of ops between a rectified value and the element that is stored, or that choose one."""
 
 
-def often_zero(function: Function, rectified: Collection[int]) -> frozenset[int]:
-    """The values that are often zero, or that follow from one and constants.
+def zero_shares(function: Function, arguments: Mapping[int, float]) -> dict[int, float]:
+    """The share of zeros of each value that is often zero, or follows from one and constants.
 
-    `rectified` are the arguments of which elements are often zero.
+    `arguments` are the shares of zeros in the maps that are arguments.
     """
-    found: set[int] = set()
-    stored: set[int] = set()
+    found: dict[int, float] = {}
+    stored: dict[int, float] = {}
     for step in steps_within(function.body):
         if isinstance(step, Access) and not step.writes:
-            if step.root in rectified:
-                (stored if step.element == "i8" else found).add(step.value)
+            if step.root in arguments:
+                shares = stored if step.element == "i8" else found
+                shares[step.value] = arguments[step.root]
         elif isinstance(step, Compute) and step.kind == "arith.extsi.i32":
-            stored.update((step.result,) if step.operands[0] in stored else ())
-        elif isinstance(step, Compute) and is_often_zero(step, function, found, stored):
-            found.add(step.result)
-    return frozenset(found)
+            if step.operands[0] in stored:
+                stored[step.result] = stored[step.operands[0]]
+        elif isinstance(step, Compute) and (share := share_of(step, function, found, stored)):
+            found[step.result] = share
+    return found
 
 
-def is_often_zero(
-    step: Compute, function: Function, found: Collection[int], stored: Collection[int]
-) -> bool:
-    """Whether the result of an op is often zero, if the values `found` are."""
-    known = any(value in found for value in step.operands)
+def share_of(
+    step: Compute, function: Function, found: Mapping[int, float], stored: Mapping[int, float]
+) -> float:
+    """The share of zeros of the result of an op, if the values `found` have theirs."""
+    share = any_zero(step.operands, found)
     if step.kind in SCALES:
-        return known
+        return share
     if step.kind in SHIFTS:
-        return known and any(function.is_constant(value) for value in step.operands)
+        return share if any(function.is_constant(value) for value in step.operands) else 0.0
     if step.kind in SELECTS:
-        return known or has_constant(step, function, ZERO)
-    if step.kind == "arith.addi.i32":
-        return has_constant(step, function, OFFSET) and any(v in stored for v in step.operands)
-    return False
+        return max(share, OFTEN) if has_constant(step, function, ZERO) else share
+    if step.kind == "arith.addi.i32" and has_constant(step, function, OFFSET):
+        return any_zero(step.operands, stored)
+    return 0.0
+
+
+def any_zero(values: Collection[int], shares: Mapping[int, float]) -> float:
+    """How often at least one of some values is zero, each with its share, independently."""
+    return 1.0 - prod(1.0 - shares.get(value, 0.0) for value in set(values))
 
 
 def has_constant(step: Compute, function: Function, text: str) -> bool:

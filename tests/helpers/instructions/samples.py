@@ -68,7 +68,13 @@ def sample(name: str, form: str, target: str, core: Core) -> Sample:
         model = Path(temporary) / "net.onnx"
         model.write_bytes(FORMS[form](name).SerializeToString())
         seen: list[ModuleOp] = []
-        job = Job(model, target, prefix="net", observers=(lambda _, module: seen.append(module),))
+        job = Job(
+            model,
+            target,
+            prefix="net",
+            instructions=True,
+            observers=(lambda _, module: seen.append(module),),
+        )
         made = compile_model(job)
         for file, data in made.files.items():
             content = data if isinstance(data, bytes) else data.encode()

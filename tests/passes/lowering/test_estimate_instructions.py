@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from helpers.emulated import require
@@ -23,20 +21,6 @@ FAST = "lenet5"
 LONG = ("darts", "efficientnet", "nasnet_a", "randwire")
 """Networks that take minutes; `bench/instructions.py` compares them, too."""
 
-OFF: Mapping[tuple[str, str, str], tuple[str, ...]] = {
-    ("fe310", "float", "squeezenet1_1"): ("fire3/expand3x3 npu.conv2d",),
-    ("fe310", "int8", "ds_cnn"): ("block3/pointwise npu.conv2d",),
-    ("fe310", "int8", "mobilenet_v2"): ("global_pool npu.quantized_avg_pool2d",),
-    ("fe310", "int8", "mobilenet_v3"): tuple(
-        f"{name} npu.quantized_avg_pool2d" for name in ("block14/pool", "block15/pool", "pool")
-    ),
-    ("fe310", "int8", "squeezenet1_1"): (
-        "fire3/expand1x1 npu.conv2d",
-        "fire3/concat npu.requantize",
-    ),
-}
-"""The layers that are off by more, by core, form and network; docs/instructions.md says why."""
-
 
 def compare(network: str, form: str, target: str) -> None:
     """Check the prediction for a network, and for its large layers."""
@@ -45,7 +29,7 @@ def compare(network: str, form: str, target: str) -> None:
     assert abs(found.error(costs)) <= MOST_OF_NETWORK
     off = {each.name: error_of(each, costs) for each in found.large_layers}
     off = {name: error for name, error in off.items() if abs(error) > MOST_OF_LAYER}
-    assert set(off) <= set(OFF.get((target, form, network), ())), off
+    assert not off
 
 
 @pytest.mark.parametrize("form", ["int8", "float"])

@@ -23,7 +23,7 @@ from npu_plans.instructions.costs import CostError, Costs, costs_of, known_cores
 from npu_plans.instructions.features import Core, features_of
 from npu_plans.instructions.program import program_of
 from npu_plans.instructions.unrolling import unrolled
-from npu_plans.instructions.zeros import often_zero, rectified_roots
+from npu_plans.instructions.zeros import any_zero, rectified_roots, zero_shares
 
 FPU = Core(12, 32, 32, (4350, 2040), 255, "words")
 LIBRARY = Core(27, 0, 0, (4095, 4095), 0, "loads")
@@ -224,17 +224,51 @@ def test_rectified_maps_are_found() -> None:
     assert rectified_roots(function(load(31), store(31)), (X,)) == {Y: True}
 
 
-def test_what_follows_from_a_rectified_map_is_often_zero() -> None:
+def test_what_follows_from_a_map_with_zeros_has_as_many() -> None:
     scaled = Compute("arith.mulf.f32", (31, FIRST), 32)
-    assert often_zero(function(load(31), scaled), (X,)) == {31, 32}
-    assert often_zero(function(load(31), scaled), ()) == set()
+    shifted = Compute("arith.addf.f32", (32, FIRST), 33)
+    assert zero_shares(function(load(31), scaled, shifted), {X: 0.5}) == {31: 0.5, 32: 0.5, 33: 0.5}
+    assert zero_shares(function(load(31), scaled, shifted), {}) == {}
     steps = (load(31, element="i8"), Compute("arith.extsi.i32", (31,), 32))
     steps = (*steps, Compute("arith.addi.i32", (32, OFFSET), 33))
-    assert often_zero(function(*steps), (X,)) == {33}
-    assert (
-        features_of(function(load(31), scaled, store(32)), LIBRARY, (X,))["arith.mulf.f32.zero"]
-        == 1
-    )
+    assert zero_shares(function(*steps), {X: 0.5}) == {33: 0.5}
+
+
+def test_a_product_is_zero_if_one_factor_is() -> None:
+    product = Compute("arith.mulf.f32", (31, 32), 33)
+    added = Compute("arith.addf.f32", (34, 33), 35)
+    shares = zero_shares(function(load(31), load(32, root=W), product, added), {X: 0.5, W: 0.2})
+    assert shares[33] == pytest.approx(0.6)
+    assert 35 not in shares  # a sum of many numbers
+
+
+def test_what_is_rectified_is_zero_half_the_time_or_more() -> None:
+    select = Compute("arith.select.f32", (20, 31, ZERO), 32)
+    assert zero_shares(function(load(31), select), {}) == {32: 0.5}
+    assert zero_shares(function(load(31), select), {X: 0.9})[32] == pytest.approx(0.9)
+    assert zero_shares(function(load(31), select), {X: 0.1})[32] == 0.5
+
+
+def test_values_count_once_where_they_stand_twice() -> None:
+    assert any_zero((31, 31), {31: 0.5}) == 0.5
+    assert any_zero((31, 32), {31: 0.5, 32: 0.5}) == 0.75
+    assert any_zero((), {}) == 0
+
+
+def test_an_operation_counts_as_one_for_zeros_as_often_as_an_operand_is_zero() -> None:
+    product = Compute("arith.mulf.f32", (31, 32), 33)
+    added = Compute("arith.addf.f32", (34, 33), 35)
+    steps = (load(31), load(32, root=W), product, added, store(35))
+    found = features_of(function(*steps, times=100.0), LIBRARY, {X: 0.3})
+    assert found["arith.mulf.f32.zero"] == found["arith.addf.f32.zero"] == pytest.approx(30)
+    assert found["arith.mulf.f32.added"] == found["arith.addf.f32"] == pytest.approx(70)
+    always = features_of(function(*steps), LIBRARY, {X: 1.0})
+    assert "arith.mulf.f32.added" not in always
+
+
+def test_an_fpu_computes_as_fast_with_zeros() -> None:
+    steps = (load(31), Compute("arith.addf.f32", (31, FIRST), 32), store(32))
+    assert features_of(function(*steps), FPU, {X: 0.3}) == features_of(function(*steps), FPU)
 
 
 def test_layers_are_counted_as_often_as_they_run() -> None:
@@ -246,14 +280,30 @@ def test_layers_are_counted_as_often_as_they_run() -> None:
     assert program.between["store.f32"] == program.start["store.f32"] == 1
 
 
+SCALED = Compute("arith.mulf.f32", (31, FIRST), 32)
+SECOND = replace(function(load(31), SCALED, store(32)), name="g")
+"""A layer that multiplies what it reads."""
+FUNCTIONS = {"f": rectified(Y), "g": SECOND}
+
+
+def products(*calls: Call) -> tuple[float, float]:
+    """The products of the second layer of a program: all others, and those with a zero."""
+    net = Function("net", (), Block(calls, 1.0), {})
+    found = program_of({"net": net, **FUNCTIONS}, ["net"], LIBRARY).layers[1]
+    return found.get("arith.mulf.f32", 0), found.get("arith.mulf.f32.zero", 0)
+
+
 def test_a_layer_knows_that_the_one_before_it_rectified() -> None:
-    scaled = Compute("arith.mulf.f32", (31, FIRST), 32)
-    second = replace(function(load(31), scaled, store(32)), name="g")
     calls = (Call("f", (50, 51, 52), 0), Call("g", (52, 51, 53), 1))
-    functions = {"net": Function("net", (), Block(calls, 1.0), {}), "f": rectified(Y), "g": second}
-    assert "arith.mulf.f32.zero" in program_of(functions, ["net"], LIBRARY).layers[1]
-    functions["net"] = replace(functions["net"], body=Block(calls[1:], 1.0))
-    assert "arith.mulf.f32" in program_of(functions, ["net"], LIBRARY).layers[1]
+    assert products(*calls) == (0.5, 0.5)
+    assert products(calls[1]) == (1, 0)
+
+
+def test_a_measured_share_of_zeros_counts_instead() -> None:
+    first = Call("f", (50, 51, 52), 0)
+    assert products(first, Call("g", (52, 51, 53), 1, (0.25, 0.0, 0.0))) == (0.75, 0.25)
+    assert products(first, Call("g", (52, 51, 53), 1, (0.0,))) == (1, 0)
+    assert products(first, Call("g", (52, 51, 53), 1, ())) == (1, 0)
 
 
 def test_ordered_loads_leave_more_registers() -> None:

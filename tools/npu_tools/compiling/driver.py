@@ -30,6 +30,7 @@ from npu_tools.compiling.c_files import LONGEST_PREFIX, emit, is_name
 from npu_tools.compiling.clocked import Clocked, clocked_program, marked
 from npu_tools.compiling.kept import KEEP, keeping, with_kept
 from npu_tools.compiling.pass_text import build_pass, pass_specs, with_value
+from npu_tools.compiling.predicted import measuring_zeros
 from npu_tools.compiling.resuming import has_offsets, remaining
 from npu_tools.compiling.stops import (
     ASSIGN_OFFSETS,
@@ -335,6 +336,7 @@ def job_passes(job: Job, machine: Machine) -> tuple[ModulePass, ...]:
     specs = stored_together(specs, machine, job.weights)
     specs = keeping(specs, machine) if job.keep_constants else specs
     specs = marked(specs) if job.clock and machine.dma_channels else specs
+    specs = measuring_zeros(specs) if job.instructions else specs
     if job.plan_as is not None:
         specs = planned_as(specs, job.plan_as)
     passes = tuple(build_pass(available[spec.name](), spec) for spec in specs)

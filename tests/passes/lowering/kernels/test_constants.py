@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from xdsl.dialects import memref
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 
 from helpers.pipeline import context, parse
+from npu_dialect.attributes import ZEROS
 from npu_passes.lowering.kernels.constants import constant_of, symbol_users
 from npu_passes.lowering.unused import drop_unused
 
@@ -97,6 +98,25 @@ def test_unused_arguments_and_constants_go() -> None:
     assert names == ["kept"]
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     assert [len(op.function_type.inputs) for op in functions] == [0, 0]
+
+
+def test_shares_of_zeros_follow_their_arguments() -> None:
+    """The first argument is unused, and nobody measured the last one, which was added later."""
+    call = "func.call @g(%x, %y, %y) {npu.zeros = array<f64: 0.25, 0.5>}"
+    text = f"""
+    func.func @f(%x: memref<2xf32>, %y: memref<2xf32>) {{
+      {call} : (memref<2xf32>, memref<2xf32>, memref<2xf32>) -> ()
+      func.return
+    }}
+    func.func private @g(%x: memref<2xf32>, %y: memref<2xf32>, %w: memref<2xf32>) {{
+      "memref.copy"(%w, %y) : (memref<2xf32>, memref<2xf32>) -> ()
+      func.return
+    }}"""
+    module = parse(context(), text)
+    drop_unused(module)
+    (left,) = (op for op in module.walk() if isinstance(op, CallOp))
+    assert len(left.arguments) == 2
+    assert ZEROS.get(left) == (0.5,)
 
 
 def test_what_is_used_stays() -> None:
