@@ -23,11 +23,19 @@ from npu_dialect.npu.quantization import BYTE_TYPES, Multiplier
 from npu_passes.buffers.choose_layouts import is_channels_last
 from npu_passes.lowering.kernels.byte_stores import Ends
 from npu_passes.lowering.real_lanes import Average
+from npu_passes.lowering.summed_windows import SummedWindows, Sums
 from npu_passes.lowering.vector_average import VectorAverage
 from npu_passes.lowering.vector_bytes import on_vectors
 from npu_passes.lowering.vector_window_average import WindowAverage
+from npu_passes.lowering.window_sums import chain_of, counts_of, factors_of
 from npu_passes.support import integers
-from npu_passes.support.common import LoopOptions, counted_taps, for_each, tap_range, window_start
+from npu_passes.support.common import (
+    LoopOptions,
+    counted_taps,
+    for_each,
+    tap_range,
+    window_start,
+)
 from npu_passes.support.fixed_point import farthest, fixed_point, unless_near_half
 from npu_passes.support.integers import LARGE, Scaling, bounds_of, element_of, rounded
 from npu_passes.support.loop_builder import Index, LoopBuilder, is_dense, memref_type
@@ -36,6 +44,9 @@ from npu_plans.kernels.rescaling import in_range
 
 TURN = 16
 """Elements in one iteration of the loop over a map that is averaged."""
+
+STRAIGHT = 25
+"""The most taps of a window that are straight code."""
 
 MANY = 2048
 """With this many elements or more, a table of the real number of each byte pays off."""
@@ -68,8 +79,23 @@ class AverageLowering:
             self.build_outputs(partial(self.in_fixed_point, self.whole))
         elif is_global:
             self.build_outputs(partial(self.by_lanes, self.numbers()))
+        elif (windows := self.summed()) is not None:
+            windows.build(STRAIGHT if self.options.flash == "fast" else 0)
         else:
             self.build_outputs(self.by_windows)
+
+    def summed(self) -> SummedWindows | None:
+        """Windows by integer sums, if those on the map depend on these alone."""
+        axes, area = (self.rows, self.columns), self.rows.kernel * self.columns.kernel
+        if element_of(self.op.input) not in BYTE_TYPES:
+            return None
+        chain = chain_of(self.op, self.average, axes)
+        if (inner := factors_of(chain, [area])) is None:
+            return None
+        outer = factors_of(chain, counts_of(self.op, axes, cut=True))
+        sums = Sums(self.sum_of_window, self.count, self.by_windows)
+        ends = Ends(self.points[1], self.bounds)
+        return SummedWindows(self.b, self.op, self.out, axes, ends, inner[area], outer, sums)
 
     def build_outputs(self, output: Callable[[Sequence[Index]], SSAValue]) -> None:
         """Build the loops over all outputs; those over an axis of one output are none."""

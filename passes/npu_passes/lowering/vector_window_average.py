@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from xdsl.dialects import arith
@@ -30,19 +29,17 @@ from npu_dialect import mve
 from npu_dialect.mve.types import as_vector
 from npu_dialect.npu import QuantizedAvgPool2dOp
 from npu_dialect.npu.maps import shape_of
-from npu_dialect.npu.quantization import limits_of
-from npu_dialect.windows import Axis
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.byte_stores import ByteStores, Ends
 from npu_passes.lowering.kernels.quotients import Divisor
 from npu_passes.lowering.real_lanes import Average, RealLanes
 from npu_passes.lowering.vector_pooling import Output, VectorPooling
+from npu_passes.lowering.window_sums import chain_of, counts_of, factors_of
 from npu_passes.support.common import LoopOptions, counted_taps, tap_range
-from npu_passes.support.integers import constant_table, element_of
+from npu_passes.support.integers import constant_table
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
 from npu_plans.kernels.exact_quotient import reciprocal
 from npu_plans.kernels.near_halves import FARTHEST_BYTE, LARGEST_HALF
-from npu_plans.kernels.window_averages import Chain, factor_of
 
 FOUR, EIGHT = 4, 8
 """Channels in a vector of real numbers, and in one of integers."""
@@ -53,8 +50,6 @@ Ranges = tuple[tuple[Index, Index], tuple[Index, Index]]
 """The taps of a window that are on the map: its rows and its columns."""
 Places = Callable[[Index, Index], Index]
 """The place of a tap by its row and column."""
-PRODUCT_AND_QUOTIENTS = 3
-"""Roundings of an average besides those of its additions."""
 
 
 @dataclass(frozen=True)
@@ -98,43 +93,18 @@ class WindowAverage(VectorPooling):
 
     # -- what is sure --------------------------------------------------------------------------
 
-    @property
-    def chain(self) -> Chain:
-        """What the mode computes."""
-        average, ends = self.average, self.average.ends
-        low, high = (limit - average.point for limit in limits_of(element_of(self.op.input)))
-        rows, columns = self.rows.kernel, self.columns.kernel
-        additions = rows + columns - 2 if self.by_columns else self.area - 1
-        roundings = additions + PRODUCT_AND_QUOTIENTS
-        point, early = average.early or ends.point, bool(average.early)
-        scales = average.scale, average.divisor
-        return Chain(low, high, *scales, roundings, point, ends.bounds, early)
-
     def factors(self, counts: Sequence[int]) -> Factors | None:
         """The factors for some numbers of taps; None if sums of integers do not serve for all."""
         if FARTHEST_BYTE * self.area > LARGEST_HALF:
             return None
-        found = {count: factor_of(self.chain, count) for count in counts}
-        sure = {count: factor for count, factor in found.items() if factor is not None}
-        return Factors(sure) if len(sure) == len(found) else None
+        axes = self.rows, self.columns
+        found = factors_of(chain_of(self.op, self.average, axes), counts)
+        return None if found is None else Factors(found)
 
     @cached_property
     def counts(self) -> list[int]:
         """By which numbers windows that the border cuts divide."""
-        pairs = product(self.counts_along(self.rows), self.counts_along(self.columns))
-        return sorted({one * other for (one, in_y), (other, in_x) in pairs if not (in_y and in_x)})
-
-    def counts_along(self, axis: Axis) -> set[tuple[int, bool]]:
-        """The numbers of taps along an axis that count, and whether all of these are on the map."""
-        inside = range(*axis.interior())
-        return {(self.counted(axis, place), place in inside) for place in range(axis.outputs)}
-
-    def counted(self, axis: Axis, place: int) -> int:
-        """The number of taps along an axis that count."""
-        if self.op.count_include_pad is not None:
-            return axis.counted(place)
-        low, high = axis.taps(place)
-        return high - low
+        return counts_of(self.op, (self.rows, self.columns), cut=True)
 
     @cached_property
     def inner(self) -> Factors | None:
