@@ -15,6 +15,10 @@ from helpers.kernel_roads import DSP, lowered
 from helpers.pipeline import context, parse
 from helpers.plain_c import computes
 from npu_dialect.interpreters import run_function
+from npu_dialect.npu import QuantizedAvgPool2dOp
+from npu_passes.lowering.kernels.byte_stores import Ends
+from npu_passes.lowering.real_lanes import Average
+from npu_passes.lowering.window_sums import chain_of
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,20 @@ PAIRS = st.tuples(st.integers(1, 3), st.integers(1, 3))
 )
 def test_averages(pool: Pool) -> None:
     check(pool)
+
+
+@pytest.mark.parametrize(("mode", "roundings"), [("float", 1 + 2 + 3), ("qlinear", 5 + 3)])
+def test_roundings_of_the_chain(mode: str, roundings: int) -> None:
+    """Of two rows and three columns: an element goes through a product, additions and quotients.
+
+    Columns are added up first, then their sums; mode qlinear adds up all elements in turn.
+    """
+    module = Pool(kernel=(2, 3), mode=mode).module
+    (op,) = (each for each in module.walk() if isinstance(each, QuantizedAvgPool2dOp))
+    average = Average(-128, 0.03, 0.03, Ends(-128, (-128, 127)))
+    chain = chain_of(op, average, op.window().axes(7, 8))
+    assert chain.roundings == roundings
+    assert (chain.low, chain.high) == (0, 255)
 
 
 def test_sums_are_integers_where_no_order_matters() -> None:
