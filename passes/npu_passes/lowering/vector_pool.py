@@ -1,11 +1,13 @@
 """Lower max pools of bytes with channels last to loops over vectors of sixteen channels.
 
-scf.for %c = %c0 to %c32 step %c16 {
-  %x = mve.load %ifm[%at] : memref<2048xi8, #npu.sram> -> vector<16xi8>
-  %y = mve.load %ifm[%next] : memref<2048xi8, #npu.sram> -> vector<16xi8>
-  %best = mve.max %x, %y : vector<16xi8>           // for each tap of the window
-  mve.store %best, %ofm[%to] : vector<16xi8>, memref<512xi8, #npu.sram>
-}
+    scf.for %c = %c0 to %c32 step %c16 {
+      %x = mve.load %ifm[%at] : memref<2048xi8, #npu.sram> -> vector<16xi8>
+      %y = mve.load %ifm[%next] : memref<2048xi8, #npu.sram> -> vector<16xi8>
+      %best = mve.max %x, %y : vector<16xi8>           // for each tap of the window
+      mve.store %best, %ofm[%to] : vector<16xi8>, memref<512xi8, #npu.sram>
+    }
+
+Windows that the border cuts have loops over their taps (`vector_pooling.py`).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from helpers.kernel_roads import DSP, lowered
 from helpers.pipeline import context, parse
 from helpers.plain_c import computes
+from helpers.pools import map_type
 from npu_dialect.interpreters import run_function
 from npu_dialect.npu import QuantizedAvgPool2dOp
 from npu_passes.lowering.kernels.byte_stores import Ends
@@ -56,12 +57,8 @@ class Pool:
 
     def type(self, shape: tuple[int, int, int, int]) -> str:
         """The type of a map."""
-        _, channels, height, width = shape
-        steps = [channels * height * width, 1, width * channels, channels]
-        if self.planes:
-            steps = [channels * height * width, height * width, width, 1]
-        sizes = "x".join(map(str, shape))
-        return f"memref<{sizes}x{'ui8' if self.unsigned else 'i8'}, strided<{steps}>, #npu.sram>"
+        element = "ui8" if self.unsigned else "i8"
+        return map_type(shape, element, 0, planes=self.planes, space=", #npu.sram")
 
     @property
     def module(self) -> ModuleOp:

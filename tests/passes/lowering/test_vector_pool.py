@@ -8,22 +8,9 @@ from hypothesis import strategies as st
 
 from helpers.kernel_roads import VECTORS, lowered
 from helpers.pipeline import context, parse
+from helpers.pools import PADS, PAIR, map_type
 from npu_dialect.interpreters import run_function
 from npu_dialect.windows import Axis
-
-PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
-PADS = st.tuples(*[st.integers(0, 2)] * 4)
-
-
-def map_type(shape: tuple[int, ...], element: str, gap: int, *, planes: bool) -> str:
-    """The type of a map [N, C, H, W], with channels last and a gap behind them, or in planes."""
-    images, channels, height, width = shape
-    pitch = channels + gap
-    steps = [height * width * pitch, 1, width * pitch, pitch]
-    if planes:
-        steps = [channels * height * width, height * width, width, 1]
-    sizes = "x".join(map(str, (images, channels, height, width)))
-    return f"memref<{sizes}x{element}, strided<[{', '.join(map(str, steps))}]>>"
 
 
 @settings(max_examples=80, deadline=None)
