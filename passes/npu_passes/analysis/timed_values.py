@@ -15,13 +15,13 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, MemRefT
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstraintKind, AffineMap
-from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from npu_dialect.walking import walk
 from npu_passes.analysis.index_values import result_of
 from npu_passes.analysis.timed_ops import NotTimed
 from npu_passes.analysis.views import root_of
+from npu_passes.support.symbols import global_read
 
 Known: TypeAlias = int | SSAValue | None
 """A number, a buffer, or None for a value that decides nothing."""
@@ -68,8 +68,8 @@ def of_table(op: memref.LoadOp, values: Values) -> int:
     """
     source, type_ = op.memref.owner, op.memref.type
     if isinstance(source, memref.GetGlobalOp) and isa(type_, MemRefType[IntegerType]):
-        table = SymbolTable.lookup_symbol(op, source.name_)
-        if isinstance(table, memref.GlobalOp) and table.constant is not None:
+        table = global_read(source)
+        if table is not None and table.constant is not None:
             held = table.initial_value
             if isinstance(held, DenseIntOrFPElementsAttr):
                 place = 0

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from xdsl.context import Context
@@ -51,6 +52,8 @@ MOST_SMALL = 2
 TABLE = 1024
 """The most bytes of tables that the fast form of a layer has and the small one has not, beside
 those that grow with its parameters."""
+SAME = Offer(0, 0)
+"""What the fast form offers that is the small one."""
 
 
 @dataclass(frozen=True)
@@ -77,21 +80,36 @@ class ChooseFlashPass(RefusingPass):
         if most_bytes(op, layers) <= budget:
             return
         free = [each for each in layers if not has_scratch(each)]
-        fast, small = forms(ctx, op, layers, "fast"), forms(ctx, op, free, "small")
-        least = others(op, layers)
-        least += sum(small[each].bytes if each in small else fast[each].bytes for each in layers)
-        chosen = taken([offer(each, fast[each], small[each]) for each in free], budget - least)
+        fast, rest = forms(ctx, op, layers, "fast"), others(op, layers)
+        if rest + sum(each.bytes for each in fast.values()) <= budget:
+            return
+        small = forms(ctx, op, free, "small")
+        least = rest + sum(small.get(each, fast[each]).bytes for each in layers)
+        offers = [offer(each, fast[each], small[each]) for each in free]
+        chosen = taken(offers, budget - least)
         for index, layer in enumerate(free):
-            if index not in chosen and fast[layer] != small[layer]:
+            if index not in chosen and offers[index] != SAME:
                 FLASH.set(layer, "small")
 
 
 @dataclass(frozen=True)
 class Form:
-    """What the loops of a layer take: bytes of constants, and an estimate of instructions."""
+    """What the loops of a layer take: `bytes` of constants, and instructions."""
 
     bytes: int
-    work: float
+    counter: Counter
+    function: FuncOp
+
+    @cached_property
+    def work(self) -> float:
+        """An estimate of the instructions; 0 if the loops do not tell.
+
+        It is counted when it is asked for: a budget for all fast layers needs none.
+        """
+        try:
+            return self.counter.of_function(self.function.sym_name.data)
+        except UnknownWork:
+            return 0.0
 
 
 def budget_of(module: ModuleOp) -> int | None:
@@ -165,7 +183,7 @@ def forms(
     sizes = {op.sym_name.data: bytes_of_global(op) for op in walk_kind(scratch, memref.GlobalOp)}
     counter = Counter({copy.sym_name.data: copy for copy in copies})
     return {
-        layer: Form(constants_of(copy, sizes), work_of(counter, copy))
+        layer: Form(constants_of(copy, sizes), counter, copy)
         for layer, copy in zip(layers, copies, strict=True)
     }
 
@@ -174,14 +192,6 @@ def constants_of(function: FuncOp, sizes: Mapping[str, int]) -> int:
     """Bytes of the constants that a function reads."""
     names = {op.name_.string_value() for op in walk_kind(function, memref.GetGlobalOp)}
     return sum(sizes[name] for name in names)
-
-
-def work_of(counter: Counter, function: FuncOp) -> float:
-    """An estimate of the instructions of a function; 0 if its loops do not tell."""
-    try:
-        return counter.of_function(function.sym_name.data)
-    except UnknownWork:
-        return 0.0
 
 
 def bytes_of_global(op: memref.GlobalOp) -> int:

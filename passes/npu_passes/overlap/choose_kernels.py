@@ -178,12 +178,12 @@ def too_dear(
         write(choice)
     made = layers_in(trial)
     fast, small = forms(ctx, trial, made, "fast"), forms(ctx, module, layers, "small")
-    offers = [offer(own, fast[other], small[own]) for own, other in zip(layers, made, strict=True)]
+    pairs = {own: (fast[other], small[own]) for own, other in zip(layers, made, strict=True)}
     least = others(module, layers) + sum(each.bytes for each in small.values())
-    needed = sum(each.extra for own, each in zip(layers, offers, strict=True) if own in asking)
+    needed = sum(large.bytes - little.bytes for large, little in map(pairs.__getitem__, asking))
     if least + needed <= budget:
         return frozenset()
-    chosen = taken(offers, budget - least)
+    chosen = taken([offer(layer, *pairs[layer]) for layer in layers], budget - least)
     return frozenset(
         asking[layer]
         for place, layer in enumerate(layers)

@@ -30,7 +30,6 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import SymbolTable
 
 from npu_dialect.attributes import BY_CHANNEL, FLASH, OVER_INPUT, OVERLAYS, PLANNED_AS
 from npu_dialect.npu.epilogue import EpilogueAttr
@@ -44,6 +43,7 @@ from npu_passes.graph.use_flash import Flash
 from npu_passes.lowering.lower_to_loops import LowerToLoopsPass
 from npu_passes.lowering.turned import can_turn
 from npu_passes.support.refuse import RefusingPass
+from npu_passes.support.symbols import global_of
 from npu_plans.overlays.nest import (
     Node,
     TooManyForms,
@@ -129,13 +129,13 @@ def measure(
 
 def globals_of(module: ModuleOp, layers: Sequence[LayerOp]) -> list[Operation]:
     """Copies of the globals that layers read."""
-    names = dict.fromkeys(
-        value.owner.name_
+    readers = [
+        value.owner
         for layer in layers
         for value in layer.operands
         if isinstance(value.owner, memref.GetGlobalOp)
-    )
-    found = (SymbolTable.lookup_symbol(module, name) for name in names)
+    ]
+    found = dict.fromkeys(global_of(module, each.name_.string_value()) for each in readers)
     return [op.clone() for op in found if op is not None]
 
 

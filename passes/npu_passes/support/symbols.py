@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import SymbolOpInterface
@@ -17,6 +17,28 @@ def identifier(text: str) -> str:
     """The text as a C identifier: characters that C does not allow become underscores."""
     clean = re.sub(r"[^0-9A-Za-z_]", "_", text)
     return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"
+
+
+def global_read(op: memref.GetGlobalOp) -> memref.GlobalOp | None:
+    """The global that an op reads, in the module around it; None if there is none."""
+    around = op.parent_op()
+    while around is not None and not isinstance(around, ModuleOp):
+        around = around.parent_op()
+    return None if around is None else global_of(around, op.name_.string_value())
+
+
+def global_of(module: ModuleOp, name: str) -> memref.GlobalOp | None:
+    """The global of a module with a name; None if there is none.
+
+    xDSL's `SymbolTable.lookup_symbol` asks each op of the module for its traits. With hundreds of
+    constants that took longer than what was then done with them.
+    """
+    found = module.body.block.first_op
+    while found is not None:
+        if isinstance(found, memref.GlobalOp) and found.sym_name.data == name:
+            return found
+        found = found.next_op
+    return None
 
 
 def public_function(module: ModuleOp) -> func.FuncOp:

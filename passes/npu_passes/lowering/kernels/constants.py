@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr, f32, i8, i16, i32
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from npu_dialect.npu import Conv2dOp, FullyConnectedOp
 from npu_dialect.npu.attributes import int_values
@@ -18,6 +17,7 @@ from npu_dialect.npu.layers import SumsOp
 from npu_passes.support.common import LoopOptions
 from npu_passes.support.fixed_point import farthest
 from npu_passes.support.loop_builder import memref_type
+from npu_passes.support.symbols import global_read
 from npu_plans.kernels.rescaling import largest_sums
 
 DTYPES: dict[Any, str] = {i8: "<i1", i16: "<i2", i32: "<i4", f32: "<f4"}
@@ -60,9 +60,8 @@ def constant_of(value: SSAValue, users: Users) -> NDArray[Any] | None:
 
 def numbers_of(op: memref.GetGlobalOp) -> NDArray[Any] | None:
     """The values of a constant global of i8, i16, i32 or f32; None for other globals."""
-    found = SymbolTable.lookup_symbol(op, op.name_)
-    type_ = memref_type(op.memref)
-    if not isinstance(found, memref.GlobalOp) or found.constant is None:
+    found, type_ = global_read(op), memref_type(op.memref)
+    if found is None or found.constant is None:
         return None
     data = found.initial_value
     if type_.element_type not in DTYPES or not isinstance(data, DenseIntOrFPElementsAttr):
