@@ -280,6 +280,9 @@ KINDS = {
     "four channels on a small map": replace(
         LARGE, input=(1, 4, 14, 15), filters=32, last=True, point=3
     ),
+    "four channels, large first values": replace(
+        LARGE, input=(1, 4, 14, 15), filters=16, last=True, point=127
+    ),
     "eight channels on a small map": replace(
         LARGE, input=(1, 8, 7, 7), filters=96, last=True, point=3
     ),
@@ -301,7 +304,8 @@ SLOW = pytest.mark.slow
 NEAR = (
     *("near", "channels last", "folded", "folded, ends together", "rows that are all cut"),
     *("few filters, pooled", "three vectors"),
-    *("four channels on a small map", "eight channels on a small map"),
+    *("four channels on a small map", "four channels, large first values"),
+    "eight channels on a small map",
 )
 """Those whose windows lie within the reach of a vector of bytes."""
 
@@ -339,6 +343,14 @@ def test_filters_are_folded_together(
     assert gathers
     assert (f"reach {pixel + 8} " in inner) == (two and not unsigned)
     assert ("scf.for %px" in inner) == (not known)
+
+
+def test_large_first_values_take_all_idle_words() -> None:
+    """Of 36 taps three words are idle: two are -128 throughout, and the last one ends in 1."""
+    loops = loops_of(KINDS["four channels, large first values"])
+    words = re.findall(r"mve\.set_word %\w+\[(\d)\], %(\w+)", loops)
+    assert {word for word, _ in words} == {"1", "2", "3"}
+    assert len({number for _, number in words}) == 2
 
 
 @pytest.mark.parametrize("name", ["folded, ends together", "folded, ends together, cut"])
