@@ -16,6 +16,9 @@ from npu_passes.support.common import counted_taps, tap_range
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.conv_plan import ConvPlan
 
+MOST_CONDITIONS = 2
+"""The most windows that are visited by a condition for each."""
+
 
 @dataclass(frozen=True)
 class PoolWindow:
@@ -127,6 +130,33 @@ def windows_with(
     b.loop(low, high, checked, hint=hint)
 
 
+def few_windows_with(
+    b: LoopBuilder, axis: Axis, position: Index, body: Callable[[Index], tuple[()]], hint: str
+) -> None:
+    """The same by a condition for each window, if an output lies in two at most.
+
+    gcc writes a loop out for each window of the axis, and keeps all of their bounds on the stack.
+    """
+    count = -(-axis.kernel // axis.stride)
+    if isinstance(position, int) or axis.dilation != 1 or count > MOST_CONDITIONS:
+        windows_with(b, axis, position, body, hint)
+        return
+    padded = b.add(position, axis.before)
+    last = b.quotient(padded, axis.stride)
+    distance = b.sub(padded, b.mul(last, axis.stride))
+    for back in range(count):
+        window, reached = b.value(b.sub(last, back)), axis.kernel - back * axis.stride
+
+        def one(window: SSAValue = window) -> tuple[()]:
+            b.choose(b.between(window, 0, axis.outputs), lambda: body(window))
+            return ()
+
+        if reached >= axis.stride:
+            one()
+        else:
+            b.choose(b.between(b.value(distance), 0, reached), one)
+
+
 def alike(axis: Axis, columns: range, count: int) -> tuple[range, range, range]:
     """The steps of a loop over outputs of a convolution, `count` in each, cut into three parts.
 
@@ -160,18 +190,35 @@ def held_by_window(held: Sequence[range]) -> dict[int, list[int]]:
     }
 
 
-def windows_around(
-    b: LoopBuilder, axis: Axis, first: Index, count: int
-) -> tuple[Index, tuple[range, ...]] | None:
+@dataclass(frozen=True)
+class WindowsAround:
+    """The windows of a pool around some neighbouring outputs of a convolution.
+
+    `moved`: the outputs by which a loop has moved, a multiple of the `stride` of windows. `held`:
+    the windows of each output in its first step.
+    """
+
+    moved: Index
+    stride: int
+    held: tuple[range, ...]
+
+    def place(self, b: LoopBuilder, size: int) -> Index:
+        """How far windows of `size` bytes have moved, without a division if it can be."""
+        if size % self.stride == 0:
+            return b.mul(self.moved, size // self.stride)
+        return b.mul(b.quotient(self.moved, self.stride), size)
+
+
+def windows_around(b: LoopBuilder, axis: Axis, first: Index, count: int) -> WindowsAround | None:
     """The pooling windows that hold some neighbouring outputs of a convolution, from `first` on.
 
-    They are an index and, for each output, the distances of its windows from it. None if these are
-    not the same in all steps of the loop whose variable `first` is.
+    None if their distances are not the same in all steps of the loop whose variable `first` is.
     """
     if axis.dilation != 1:
         return None
     if isinstance(first, int):
-        return 0, tuple(axis.holders(first + number) for number in range(count))
+        held = tuple(axis.holders(first + number) for number in range(count))
+        return WindowsAround(0, axis.stride, held)
     loop = first.owner.parent_op() if isinstance(first.owner, Block) else None
     if not isinstance(loop, scf.ForOp) or loop.body.block.args[0] is not first:
         return None
@@ -182,4 +229,4 @@ def windows_around(
     if alike(axis, columns, count)[1] != columns:
         return None
     held = tuple(axis.holders(low + number) for number in range(count))
-    return b.quotient(b.sub(first, low), axis.stride), held
+    return WindowsAround(b.sub(first, low), axis.stride, held)

@@ -7,6 +7,8 @@ already, and no block of filters adds it.
     lanes        12     13     14     15
     constants    -128   -128   -128   1
     weights      a      b      c      d      first value = -128 * (a + b + c) + d
+
+Larger first values take more words, whose lanes are all -128.
 """
 
 from __future__ import annotations
@@ -15,42 +17,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npu_plans.kernels.row_blocks import WORD, WORDS
+from npu_plans.kernels.sixteen_plan import is_worth
 
 LARGE = -128
-"""What each lane of the word but the last one is set to."""
-CONSTANTS = int.from_bytes(np.array([LARGE] * (WORD - 1) + [1], np.int8).tobytes(), "little")
-"""What the lanes are set to, as a word, the first one lowest."""
-SUMS = (WORD - 1) * np.iinfo(np.int8).min, (WORD - 1) * np.iinfo(np.int8).max
-"""The least and the greatest sum of the weights that `LARGE` is multiplied by."""
+"""What each lane of the words but the last one is set to."""
+LEAST, MOST = np.iinfo(np.int8).min, np.iinfo(np.int8).max
+"""The least and the greatest weight."""
+
+CODE = 300
+"""Bytes of code that several words take more, about, as fewer layers share it."""
 
 
-def idle_word(size: int, *, first: bool) -> int | None:
-    """A word of the last vector of so many bytes that has none of them; None if each has some.
+def constant(word: int, words: int) -> int:
+    """What the lanes of one of some words are set to, as a word, the first one lowest."""
+    lanes = np.full(WORD, LARGE, np.int8)
+    if word == words - 1:
+        lanes[-1] = 1
+    return int(lanes.view("<i4")[0])
 
-    It is the `first` one, or the last one.
+
+def idle_words(size: int) -> int:
+    """How many words of the last vector of `size` bytes have none of them."""
+    used = -(-size // WORD)
+    return -used % WORDS
+
+
+def saved(blocks: int, windows: int, sums: int, words: int) -> int:
+    """The instructions that lanes save beside additions of first values; none where they do not.
+
+    Some `windows` have the lanes of some `words` set once for all `blocks` of filters. Each block
+    would load its first values, and add them to some `sums`: one for each window, or their greatest
+    one. Several words have to save half of these, as their constants take registers, too.
     """
-    used = -(-size // WORD) % WORDS
-    return None if used == 0 else used if first else WORDS - 1
+    added, taken = blocks * (1 + sums), windows * words
+    return added - taken if taken < added and (words == 1 or 2 * taken <= added) else 0
 
 
-def pays(blocks: int, windows: int, sums: int) -> bool:
-    """Whether setting lanes takes fewer instructions than adding first values.
-
-    Some `windows` have their lanes set once for all `blocks` of filters. Each block would load its
-    first values, and add them to some `sums`: one for each window, or their greatest one.
-    """
-    return windows < blocks * (1 + sums)
-
-
-def weights_of(values: NDArray[np.int64]) -> NDArray[np.int8] | None:
+def weights_of(values: NDArray[np.int64], words: int) -> NDArray[np.int8] | None:
     """The weights [filters, lanes] whose products add up to first values; None if one is too large.
 
-    The sum for `LARGE` is spread over its lanes as evenly as it goes.
+    They are one word, or all of some `words`: layers of one shape shall differ in their tables
+    alone, so that they share code. The sum for `LARGE` is spread over its lanes as evenly as it
+    goes.
     """
     rest = (values + 64) % 128 - 64
     total = (values - rest) // LARGE
-    if values.size and not SUMS[0] <= total.min() <= total.max() <= SUMS[1]:
-        return None
-    count = WORD - 1
-    shares = [(total + lane) // count for lane in range(count)]
-    return np.stack([*shares, rest], axis=1).astype(np.int8)
+    for count in sorted({1, words}):
+        lanes = count * WORD - 1
+        if count <= words and lanes * LEAST <= total.min() <= total.max() <= lanes * MOST:
+            shares = [(total + lane) // lanes for lane in range(lanes)]
+            return np.stack([*shares, rest], axis=1).astype(np.int8)
+    return None
+
+
+def is_worth_words(filters: int, words: int, saved: float) -> bool:
+    """Whether the weights of several words are worth what they save, where rows end behind them."""
+    return words == 1 or is_worth(saved, filters * WORD * (words - 1) + CODE)

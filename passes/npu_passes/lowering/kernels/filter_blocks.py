@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from npu_dialect import dsp, mve
+from npu_dialect.npu.maps import shape_of
 from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.lowering.kernels.vector_outputs import VectorOutputs
 from npu_passes.lowering.kernels.vector_runs import part
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.gathers import BYTES, FOUR
-from npu_plans.kernels.idle_lanes import CONSTANTS, idle_word, pays, weights_of
+from npu_plans.kernels.idle_lanes import constant, idle_words, is_worth_words, saved, weights_of
 from npu_plans.kernels.row_blocks import WORD, WORDS, RowBlocks
 
 Window: TypeAlias = Sequence[SSAValue]
@@ -81,26 +83,34 @@ class FilterBlocks:
         rows = layer.weights if weights is None else weights
         self.rows = rows.reshape(len(layer.bias), -1).astype(np.int8)
         biases, scaling = alike and bool(layer.first_values.any()), outputs.scaling
-        in_lanes = biases and shared is not None and pays(-(-filters // FOUR), *shared)
-        self.word = self.put_in_lanes(zeroed=zeroed) if in_lanes else None
+        self.words = range(0)
+        if biases and shared is not None:
+            self.words = self.put_in_lanes(filters, shared, zeroed=zeroed)
         if zeroed:
             runs = 1, -(-self.rows.shape[1] // WORD) % WORDS or WORDS
-        biases = biases and self.word is None
+        biases = biases and not self.words
         self.plan = RowBlocks(vectors, filters, biases, bool(scaling.tables), *runs)
         self.group: Index = 0
 
-    def put_in_lanes(self, *, zeroed: bool) -> int | None:
-        """Put first values behind the weights; returns which word of the last vector has them.
+    def put_in_lanes(self, filters: int, shared: tuple[int, int], *, zeroed: bool) -> range:
+        """Put first values behind the weights; returns which words of the last vector have them.
 
-        None if they do not fit, or there is no room for them.
+        None of them do if the values are too large, or if each block adds them as quickly.
         """
         size = self.rows.shape[1]
-        found, word = weights_of(self.layer.first_values), idle_word(size, first=zeroed)
-        if found is None or word is None:
-            return None
-        place = size // BYTES * BYTES + word * WORD
+        idle = idle_words(size)
+        found = weights_of(self.layer.first_values, idle)
+        if found is None:
+            return range(0)
+        count, (windows, _) = found.shape[1] // WORD, shared
+        less, op = saved(-(-filters // FOUR), *shared, count), self.layer.op
+        times = op.repetitions * prod(shape_of(op.output)) / filters / windows
+        if not less or (zeroed and not is_worth_words(len(self.rows), count, less * times)):
+            return range(0)
+        start = WORDS - idle if zeroed else WORDS - count
+        place = size // BYTES * BYTES + start * WORD
         self.rows = np.hstack([np.pad(self.rows, ((0, 0), (0, place - size))), found])
-        return word
+        return range(start, start + count)
 
     @cached_property
     def table(self) -> SSAValue:
@@ -144,10 +154,10 @@ class FilterBlocks:
 
     def complete_window(self, window: Window) -> Window:
         """A window whose idle lanes are set, if these have first values."""
-        if self.word is None:
-            return window
-        word = self.b.integer(CONSTANTS)
-        last = self.b.insert(mve.SetWordOp(window[-1], self.word, word), "window").result
+        last = window[-1]
+        for word in self.words:
+            number = self.b.integer(constant(word - self.words.start, len(self.words)))
+            last = self.b.insert(mve.SetWordOp(last, word, number), "window").result
         return [*window[:-1], last]
 
     def sums(self, side: Side, block: Filters, *, biased: bool = False) -> Sequence[SSAValue]:

@@ -21,7 +21,13 @@ from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import ByteStores
 from npu_passes.lowering.kernels.folded_pairs import WindowPair, is_behind, raise_halves
 from npu_passes.lowering.kernels.vector_outputs import FOUR, VectorOutputs
-from npu_passes.lowering.pool_window import alike, held_by_window, windows_around, windows_with
+from npu_passes.lowering.pool_window import (
+    alike,
+    few_windows_with,
+    held_by_window,
+    windows_around,
+    windows_with,
+)
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.patch_plan import FARTHEST
@@ -115,6 +121,26 @@ class FoldedOutputs(VectorOutputs):
         known = windows_around(self.b, folding.axes[1], column, pixels)
         return WindowPair.of(self.b, self.bytes, self.steps[0], known)
 
+    def window_pair(self, last: Sequence[int], first: int) -> WindowPair | None:
+        """The window of a row's `last` pixels, and that of its `first` one, if each has one."""
+        folding = self.layer.folding
+        assert folding is not None
+        axis, step = folding.axes[1], self.steps[0]
+        found = held_by_window([axis.holders(each) for each in (*last, first)])
+        found = {window: pixels for window, pixels in found.items() if pixels}
+        apart = [len(last)], list(range(len(last)))
+        if axis.dilation != 1 or tuple(found.values()) != apart:
+            return None
+        low, high = (window * step for window in (min(found), max(found)))
+        near = high - low + FOUR <= FARTHEST
+        return WindowPair(self.b, self.bytes, low, apart, high - low) if near else None
+
+    def put_ends(self, pair: WindowPair, blocks: Iterable[Block], row: Index) -> None:
+        """Store blocks of four filters of the pixels of a pair of windows."""
+        for kept, filter, _, scales in blocks:
+            pair.take([self.products(sums, scales) for sums in pair.greatest(kept)], filter)
+        self.put_pairs([pair], row)
+
     def put_pairs(self, pairs: Sequence[WindowPair], row: Index) -> None:
         """Raise the maxima of pairs of windows in all rows of windows that hold a pixel."""
         b, folding = self.b, self.layer.folding
@@ -128,7 +154,7 @@ class FoldedOutputs(VectorOutputs):
             return ()
 
         if pairs:
-            windows_with(b, folding.axes[0], row, one_row, "py")
+            few_windows_with(b, folding.axes[0], row, one_row, "py")
 
     def take_four(self, pixels: Pixels, column: Index, block: Block) -> None:
         """Requantise a block of filters."""
@@ -158,15 +184,15 @@ class FoldedOutputs(VectorOutputs):
             for number, values in enumerate(pixels):
                 self.fold_one(values, row, b.add(column, number))
             return
-        base, held = known
+        moved = known.place(b, self.steps[0])
         found = {
             window: self.best_of([pixels[number] for number in numbers])
-            for window, numbers in held_by_window(held).items()
+            for window, numbers in held_by_window(known.held).items()
         }
 
         def one_row(py: Index) -> tuple[()]:
             for window, values in found.items():
-                self.raise_all(values, py, b.add(base, window))
+                self.raise_all(values, py, b.add(moved, window * self.steps[0]))
             return ()
 
         windows_with(b, rows, row, one_row, "py")
@@ -178,7 +204,7 @@ class FoldedOutputs(VectorOutputs):
         rows, columns = folding.axes
 
         def one(py: Index, px: Index) -> tuple[()]:
-            self.raise_all(values, py, px)
+            self.raise_all(values, py, b.mul(px, self.steps[0]))
             return ()
 
         def one_row(py: Index) -> tuple[()]:
@@ -195,10 +221,10 @@ class FoldedOutputs(VectorOutputs):
             found.append(replace(first, value=value))
         return found
 
-    def raise_all(self, values: Sequence[Folded], py: Index, px: Index) -> None:
-        """Raise the maxima of a window."""
-        b, (pixel, line) = self.b, self.steps
-        start = b.add(b.mul(py, line), b.mul(px, pixel))
+    def raise_all(self, values: Sequence[Folded], py: Index, place: Index) -> None:
+        """Raise the maxima of a window of row `py`, whose place in that row is known."""
+        b = self.b
+        start = b.add(b.mul(py, self.steps[1]), place)
         for each in values:
             self.raise_to(each, b.value(b.add(start, each.filter)))
 

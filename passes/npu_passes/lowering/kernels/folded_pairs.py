@@ -28,7 +28,7 @@ from xdsl.ir import SSAValue
 from npu_dialect import mve
 from npu_passes.lowering.kernels.byte_stores import NEAR, ByteStores
 from npu_passes.lowering.kernels.vector_runs import part
-from npu_passes.lowering.pool_window import held_by_window
+from npu_passes.lowering.pool_window import WindowsAround, held_by_window
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder
 from npu_plans.kernels.gathers import EIGHT, FOUR
@@ -37,16 +37,17 @@ from npu_plans.kernels.packing import PAIR
 
 @dataclass(frozen=True)
 class WindowPair:
-    """Two neighbouring windows of a pool, from `window` on, and what raises their maxima.
+    """Two windows of a pool, and what raises their maxima.
 
-    `held`: for each window, which of the two pixels it holds. `pixel`: bytes from a window's
-    maxima to those of the next one. `halves`: the first filter and the maxima of each block of four
-    filters that is not a part of `bytes`, which have eight filters each.
+    `place`: that of the first one in its row. `held`: for each window, which of the pixels it
+    holds. `pixel`: bytes from the maxima of the first one to those of the other one. `halves`: the
+    first filter and the maxima of each block of four filters that is not a part of `bytes`, which
+    have eight filters each.
     """
 
     b: LoopBuilder
     stores: ByteStores
-    window: Index
+    place: Index
     held: tuple[Sequence[int], Sequence[int]]
     pixel: int
     halves: list[tuple[Index, SSAValue]] = field(default_factory=list[tuple[Index, SSAValue]])
@@ -57,17 +58,17 @@ class WindowPair:
         b: LoopBuilder,
         stores: ByteStores,
         pixel: int,
-        known: tuple[Index, tuple[range, ...]] | None,
+        known: WindowsAround | None,
     ) -> WindowPair | None:
         """The windows of two pixels as `windows_around` finds them; None if they are not two."""
-        if known is None or len(known[1]) != PAIR:
+        if known is None or len(known.held) != PAIR:
             return None
-        base, held = known
-        found = held_by_window(held)
+        found = held_by_window(known.held)
         if len(found) != PAIR or not all(found.values()):
             return None
         one, other = found.values()
-        return WindowPair(b, stores, b.add(base, min(found)), (one, other), pixel)
+        place = b.add(known.place(b, pixel), min(found) * pixel)
+        return WindowPair(b, stores, place, (one, other), pixel)
 
     def greatest(self, sums: Sequence[SSAValue]) -> list[SSAValue]:
         """The greatest sums of each window, of the sums of four filters of both pixels."""
@@ -118,9 +119,9 @@ class WindowPair:
         return b.insert(mve.LoadOp(table, b.value(0), mve.I8X16), "targets").result
 
     def put(self, start: Index, targets: SSAValue | None) -> None:
-        """Raise the maxima; those of window 0 and filter 0 lie at `start`."""
+        """Raise the maxima of a row of windows, which begins at `start`."""
         b, memory = self.b, self.stores.memory
-        start = b.add(start, b.mul(self.window, self.pixel))
+        start = b.add(start, self.place)
         for filter, value in self.bytes:
             assert targets is not None
             where = memory, b.value(b.add(start, filter)), targets, max(self.places) + 1

@@ -31,6 +31,7 @@ from npu_dialect.npu.quantization import limits_of
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Filters, Side, Window
 from npu_passes.lowering.kernels.folded_outputs import Block, FoldedOutputs
+from npu_passes.lowering.kernels.folded_pairs import WindowPair
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import ONE_GROUP, Groups
 from npu_passes.lowering.kernels.layer import Layer
@@ -42,8 +43,8 @@ from npu_passes.lowering.kernels.walk import each_row, visit
 from npu_passes.support.common import window_start
 from npu_passes.support.loop_builder import Index
 from npu_plans.kernels.conv_plan import Span, interior
-from npu_plans.kernels.gathers import BYTES, EIGHT
-from npu_plans.kernels.image_plan import STRAIGHT, ImagePlan, cut_positions
+from npu_plans.kernels.gathers import BYTES, EIGHT, FOUR
+from npu_plans.kernels.image_plan import STRAIGHT, ImagePlan, Parts, cut_positions
 from npu_plans.kernels.packing import PAIR
 
 Pixel: TypeAlias = tuple[Index, Index]
@@ -137,21 +138,15 @@ class ImageKernel:
         Nothing is stored between the last ones, so the output may follow a dying input closely. If
         padding cuts the row, all windows may lie anywhere, in one loop.
         """
-        b, part, rows = self.b, self.plan.parts(columns, cut=not inside), self.classes[0]
-        cut = cut_positions(self.grid.rows)
-        known = [each for each in rows.positions if (each in cut) != inside]
-
-        def some(column: Index, whole: Sequence[bool], *, often: bool = False) -> None:
-            pixels = [(row, b.add(column, number)) for number in range(len(whole))]
-            self.filters(self.gathers(pixels, whole, known), row, column, often=often)
+        b, part, known = self.b, self.plan.parts(columns, cut=not inside), self.known(inside)
 
         def border(column: Index, count: int) -> None:
             places = range(column, column + count) if isinstance(column, int) else ()
             whole = [inside and columns.low <= each < columns.high for each in places]
-            some(column, whole or [False] * count)
+            self.some(row, column, whole or [False] * count, known)
 
         def pair(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            some(column, [True] * PAIR, often=isinstance(column, SSAValue))
+            self.some(row, column, [True] * PAIR, known, often=isinstance(column, SSAValue))
             return ()
 
         def borders(columns: range) -> None:
@@ -162,15 +157,64 @@ class ImageKernel:
             for each in self.outputs.alike(columns, PAIR):
                 b.loop(each.start, each.stop, one, step=PAIR, hint="ox")
 
-        if part.alone:
+        *pairs, last = self.outputs.alike(part.pairs, PAIR)
+        joined = self.joined(part, last)
+        if part.alone and joined is None:
             border(0, 1)
         borders(part.before)
-        for each in self.outputs.alike(part.pairs, PAIR):
+        for each in (*pairs, *([last] if joined is None else [])):
             b.loop(each.start, each.stop, pair, step=PAIR, hint="ox")
+        if joined is not None:
+            whole = [True, True, inside and columns.low == 0]
+            self.both_ends(joined, row, last.start, whole, known)
         borders(part.behind)
         if part.end < columns.total:
             border(part.end, columns.total - part.end)
         return ()
+
+    def known(self, inside: bool) -> list[int]:
+        """The classes of rows that a row may have, inside of the map or cut by padding."""
+        cut = cut_positions(self.grid.rows)
+        return [each for each in self.classes[0].positions if (each in cut) != inside]
+
+    def some(
+        self,
+        row: Index,
+        column: Index,
+        whole: Sequence[bool],
+        known: Sequence[int],
+        *,
+        often: bool = False,
+    ) -> None:
+        """Compute some neighbouring outputs of a row, of which the `whole` ones lie on the map."""
+        pixels = [(row, self.b.add(column, number)) for number in range(len(whole))]
+        self.filters(self.gathers(pixels, whole, known), row, column, often=often)
+
+    def joined(self, part: Parts, last: range) -> WindowPair | None:
+        """The windows of a row's first pixel, if it is alone, and of its last pair; None if others.
+
+        By itself each of them has one window, and so half of the lanes would be idle.
+        """
+        outputs, straight = self.outputs, self.count <= STRAIGHT and self.count % FOUR == 0
+        if not isinstance(outputs, FoldedOutputs) or not straight:
+            return None
+        if not part.alone or len(last) != 1:
+            return None
+        return outputs.window_pair((last.start, last.start + 1), 0)
+
+    def both_ends(
+        self, pair: WindowPair, row: Index, last: int, whole: Sequence[bool], known: Sequence[int]
+    ) -> None:
+        """Fold the last pair of a row, and its first pixel, as straight code."""
+        assert isinstance(self.outputs, FoldedOutputs)
+        pixels = [(row, column) for column in (last, last + 1, 0)]
+        sides = self.sides(self.gathers(pixels, whole, known))
+
+        def one(block: Filters) -> Block:
+            sums = [each for side in sides for each in self.blocks.complete(side, block)]
+            return self.block(sums, block)
+
+        self.outputs.put_ends(pair, map(one, self.blocks.straight()), row)
 
     def pixels(self, row: Index, column: Index) -> list[Pixel]:
         """The outputs of a pooling window."""

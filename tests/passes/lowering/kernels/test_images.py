@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -256,8 +257,31 @@ KINDS = {
         pool=PoolAttr.of("max", (3, 3), (2, 1)),
         overlap=Overlap.ACCUMULATE,
     ),
+    "folded, ends together": replace(
+        LARGE,
+        input=(1, 1, 11, 23),
+        filters=16,
+        strides=(2, 2),
+        pads=(0, 0, 0, 0),
+        pool=PoolAttr.of("max", (3, 3), (2, 2)),
+        overlap=Overlap.ACCUMULATE,
+    ),
+    "folded, ends together, cut": replace(
+        LARGE,
+        input=(1, 3, 12, 22),
+        filters=12,
+        strides=(2, 2),
+        pads=(0, 1, 0, 0),
+        unsigned=True,
+        point=3,
+        pool=PoolAttr.of("max", (2, 3), (1, 2)),
+        overlap=Overlap.ACCUMULATE,
+    ),
     "four channels on a small map": replace(
         LARGE, input=(1, 4, 14, 15), filters=32, last=True, point=3
+    ),
+    "four channels, large first values": replace(
+        LARGE, input=(1, 4, 14, 15), filters=16, last=True, point=127
     ),
     "eight channels on a small map": replace(
         LARGE, input=(1, 8, 7, 7), filters=96, last=True, point=3
@@ -278,9 +302,10 @@ KINDS = {
 
 SLOW = pytest.mark.slow
 NEAR = (
-    *("near", "channels last", "folded", "rows that are all cut"),
+    *("near", "channels last", "folded", "folded, ends together", "rows that are all cut"),
     *("few filters, pooled", "three vectors"),
-    *("four channels on a small map", "eight channels on a small map"),
+    *("four channels on a small map", "four channels, large first values"),
+    "eight channels on a small map",
 )
 """Those whose windows lie within the reach of a vector of bytes."""
 
@@ -318,6 +343,35 @@ def test_filters_are_folded_together(
     assert gathers
     assert (f"reach {pixel + 8} " in inner) == (two and not unsigned)
     assert ("scf.for %px" in inner) == (not known)
+
+
+def test_large_first_values_take_all_idle_words() -> None:
+    """Of 36 taps three words are idle: two are -128 throughout, and the last one ends in 1."""
+    loops = loops_of(KINDS["four channels, large first values"])
+    words = re.findall(r"mve\.set_word %\w+\[(\d)\], %(\w+)", loops)
+    assert {word for word, _ in words} == {"1", "2", "3"}
+    assert len({number for _, number in words}) == 2
+
+
+@pytest.mark.parametrize("name", ["folded, ends together", "folded, ends together, cut"])
+def test_the_ends_of_a_row_are_folded_together(name: str) -> None:
+    """The first pixel has one window, and so has the last pair: no loop takes their filters."""
+    assert "scf.for %oc" not in loops_of(KINDS[name])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"filters": 14},
+        {"filters": 20},
+        {"input": (1, 1, 11, 21)},
+        {"pool": PoolAttr.of("max", (3, 3), (2, 1))},
+        {"pool": PoolAttr.of("max", (3, 3), (2, 2), (0, 1, 0, 0))},
+    ],
+)
+def test_ends_of_a_row_by_themselves(change: dict[str, Any]) -> None:
+    """A rest of filters, many of them, an even row, and windows that hold other pixels, too."""
+    assert "scf.for %oc" in loops_of(replace(KINDS["folded, ends together"], **change))
 
 
 @pytest.mark.parametrize(
