@@ -21,6 +21,27 @@ func.func @sum(%a: memref<1x19xi8, #npu.sram>, %b: memref<1x19xi8, #npu.sram>, %
   func.return
 }
 
+// No fused multiply-adds give the bytes of these scales: a quotient is a product and one correction.
+// CHECK-LABEL: func.func @steps(
+// CHECK:         scf.for %i = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           [[A:%[a-z0-9_]+]] = mve.load %a{{.*}}[%i] : memref<19xi8, #npu.sram> -> vector<4xi32>
+// CHECK-NEXT:      [[B:%[a-z0-9_]+]] = mve.load %b{{.*}}[%i] : memref<19xi8, #npu.sram> -> vector<4xi32>
+// CHECK-NEXT:      [[LHS:%[a-z0-9_]+]] = mve.add_scalar [[A]], %{{.*}} : vector<4xi32>, i32
+// CHECK-NEXT:      [[FIRST:%[a-z0-9_]+]] = mve.to_float [[LHS]]
+// CHECK-NEXT:      [[TERM:%[a-z0-9_]+]] = mve.mul_scalar [[FIRST]], %{{.*}} : vector<4xf32>, f32
+// CHECK:           [[OTHER:%[a-z0-9_]+]] = mve.mul_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:      [[TOTAL:%[a-z0-9_]+]] = mve.add [[TERM]], [[OTHER]] : vector<4xf32>
+// CHECK-NEXT:      [[Q:%[a-z0-9_]+]] = mve.mul_scalar [[TOTAL]], %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:      [[REST:%[a-z0-9_]+]] = mve.fma_scalar [[Q]], %{{.*}}, [[TOTAL]] : vector<4xf32>
+// CHECK-NEXT:      mve.fma_scalar [[REST]], %{{.*}}, [[Q]] : vector<4xf32>
+// CHECK-NEXT:      %{{.*}} = arith.addi
+// CHECK:           mve.scatter %{{.*}}, %c{{.*}}[%i] at %targets{{.*}} reach 8 saturated : memref<19xi8, #npu.sram>
+// CHECK-NOT:     arith.divf
+func.func @steps(%a: memref<1x19xi8, #npu.sram>, %b: memref<1x19xi8, #npu.sram>, %c: memref<1x19xi8, #npu.sram>) {
+  npu.quantized_add ins(%a, %b : memref<1x19xi8, #npu.sram>, memref<1x19xi8, #npu.sram>) outs(%c : memref<1x19xi8, #npu.sram>) scales [0.037, 0.051, 0.022] zero_points [11, -5, -4] mode float
+  func.return
+}
+
 // The pixels of a slice are runs. An odd zero point is added behind the rounding, as there are ties.
 // CHECK-LABEL: func.func @scale(
 // CHECK:         scf.for %pixel = %{{.*}} to %{{.*}} step %{{.*}} {

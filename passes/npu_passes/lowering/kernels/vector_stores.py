@@ -57,7 +57,7 @@ def outputs_of(layer: Layer) -> Outputs:
 def addition_of(layer: Layer, total: Sum, scaling: Scaling) -> FusedAddition | None:
     """The fused addition of a layer on vectors.
 
-    None if its residual does not lie as the output does, or if no fused form gives the same bits.
+    None if its residual does not lie as the output does, or if vectors do not give the same bits.
     """
     residual = layer.residual
     if residual is None or layer.folding is not None or total.function is not None:

@@ -45,7 +45,8 @@ class Shape:
 
     `joined`: its output is a part of a concatenation, with so many channels in front of it.
     `beside`: its input is a part of it, too, so that there is a gap between pixels. `aside`: its
-    output is a part of a concatenation of columns, so that there is a gap between rows.
+    output is a part of a concatenation of columns, so that there is a gap between rows. `ends`: the
+    scales of its addition.
     """
 
     input: tuple[int, int, int, int]
@@ -58,6 +59,7 @@ class Shape:
     unsigned: bool = False
     one_scale: bool = False
     residual: bool = False
+    ends: tuple[float, float, float] = (0.021, 0.033, 0.047)
     joined: int = 0
     beside: bool = False
     aside: bool = False
@@ -90,7 +92,7 @@ def network(shape: Shape) -> ModuleOp:
     rows, columns = layer.infer_shape()[2:]
     if shape.residual:
         other = last(maker, element, (images, rows, columns, shape.filters))
-        ends = [0.021, 0.033, 0.047], [shape.points[1] + flip, 3, 5]
+        ends = shape.ends, [shape.points[1] + flip, 3, 5]
         y = maker.add(
             maker.named(QuantizedAddOp(y, other, *ends, TensorType(element, []))), element
         )
@@ -142,6 +144,7 @@ POINTWISE = st.builds(
     unsigned=st.booleans(),
     one_scale=st.booleans(),
     residual=st.booleans(),
+    ends=st.sampled_from(((0.021, 0.033, 0.047), (0.037, 0.051, 0.022))),
     joined=st.sampled_from((0, 0, 3, 8)),
     beside=st.sampled_from((False, False, True)),
     aside=st.sampled_from((False, False, True)),
@@ -245,6 +248,9 @@ RUNS = {
     "3x3, 32 channels": Shape((1, 32, 8, 9), 6, 3, pad=1),
     "3x3, 8 channels, steps of two": Shape((1, 8, 11, 13), 6, 3, 2, pad=1),
     "3x3, 32 channels, a residual": Shape((1, 32, 6, 7), 3, 3, residual=True),
+    "3x3, 32 channels, a residual by steps": Shape(
+        (1, 32, 6, 7), 3, 3, residual=True, ends=(0.037, 0.051, 0.022)
+    ),
 }
 APART = {
     "8 channels, one pixel": Shape((1, 8, 1, 1), 34, points=(3, 5)),
@@ -252,6 +258,9 @@ APART = {
     "8 channels, a residual": Shape((1, 8, 9, 11), 16, points=(3, 5), residual=True),
     "12 channels, a residual, unsigned": Shape(
         (1, 12, 9, 11), 17, points=(-5, 7), residual=True, unsigned=True
+    ),
+    "8 channels, a residual by steps": Shape(
+        (1, 8, 9, 11), 16, points=(3, 5), residual=True, ends=(0.037, 0.051, 0.022)
     ),
     "12 channels, a residual, large first values": Shape((1, 12, 9, 11), 16, residual=True),
 }
@@ -262,6 +271,7 @@ FAST = (
     "rows, 40 channels, unsigned",
     "rows, one pixel",
     "8 channels, whole blocks",
+    "8 channels, a residual by steps",
     "48 channels, a residual",
     "3x3, 16 channels",
 )
@@ -362,7 +372,7 @@ def test_others_are_runs_in_blocks(name: str) -> None:
     Too many channels, and sums to which another map is added, have chunks. Those of the latter are
     of two pixels that share vectors.
     """
-    loops, chunks = loops_of(RUNS[name]), name in ("272 channels", "3x3, 32 channels, a residual")
+    loops, chunks = loops_of(RUNS[name]), name == "272 channels" or "residual" in name
     assert ("mve.mul_runs" in loops) == (not chunks)
     assert ("mve.mla_across" in loops) == chunks
 
