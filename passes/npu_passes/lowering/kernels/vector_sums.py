@@ -83,16 +83,22 @@ def sums_of(b: LoopBuilder, found: ByteSum) -> Sums:
 class FusedAddition:
     """Adds a residual to the requantised sums of a convolution.
 
-    `ends`: what is added to the rounded sums, and their bounds.
+    `ends`: what is added to the rounded sums, and their bounds. `steps`: elements from a pixel of
+    the residual to the next one, and from row to row.
     """
 
     total: Sum
     sums: Sums
     ends: Ends
+    steps: tuple[int, int]
 
     @staticmethod
     def of(
-        b: LoopBuilder, total: Sum, scaling: Scaling, element: Attribute
+        b: LoopBuilder,
+        total: Sum,
+        scaling: Scaling,
+        element: Attribute,
+        steps: tuple[int, int],
     ) -> FusedAddition | None:
         """The addition; None if it is not one of mode float, or if its scales are out of range.
 
@@ -115,7 +121,7 @@ class FusedAddition:
         if found is None:
             return None
         ends = Ends(found.point, quantised.bounds, found.largest)
-        return FusedAddition(total, sums_of(b, found), ends)
+        return FusedAddition(total, sums_of(b, found), ends, steps)
 
     def of_words(self, own: SSAValue, residual: SSAValue) -> SSAValue:
         """The sums of a vector of requantised sums and one of the residual, not rounded."""
