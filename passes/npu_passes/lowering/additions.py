@@ -21,7 +21,7 @@ from npu_passes.support import integers
 from npu_passes.support.fixed_point import unless_near_half
 from npu_passes.support.integers import LARGE, rounded, shifted
 from npu_passes.support.loop_builder import LoopBuilder
-from npu_plans.kernels.byte_sums import FusedSum, Summand, fused_sum, in_range
+from npu_plans.kernels.byte_sums import ByteSum, FusedSum, Summand, byte_sum, in_range
 from npu_plans.kernels.fixed_point import FixedSum, fixed_sum
 
 
@@ -87,8 +87,8 @@ class Addition:
         return fixed_sum(summands, divisor, offset)
 
     @property
-    def fused(self) -> FusedSum | None:
-        """Fused multiply-adds that give the same integers for two bytes; None if none are known."""
+    def on_vectors(self) -> ByteSum | None:
+        """What gives the same integers for two bytes on a vector unit; None if nothing does."""
         if self.mode == "qlinear":
             *factors, start = self.ratios
             return in_range(FusedSum(tuple(map(float, factors)), float(start), 0))
@@ -98,7 +98,7 @@ class Addition:
             Summand(scale, point, *limits_of(element))
             for scale, point, element in zip(self.scales, self.points, self.elements, strict=False)
         )
-        return fused_sum(summands, self.scales[2], self.points[2], self.bounds)
+        return byte_sum(summands, self.scales[2], self.points[2], self.bounds)
 
     @property
     def ratios(self) -> tuple[np.float32, np.float32, np.float32]:

@@ -28,7 +28,7 @@ from npu_passes.support.common import LoopOptions, for_each
 from npu_passes.support.fixed_point import differences, farthest
 from npu_passes.support.integers import Scaling, bounds_of, element_of, rounded
 from npu_passes.support.loop_builder import Index, LoopBuilder
-from npu_plans.kernels.byte_sums import Summand, fused_sum
+from npu_plans.kernels.byte_sums import Summand, byte_sum
 from npu_plans.kernels.rescaling import scale_without_divisor
 
 
@@ -70,8 +70,8 @@ def lower_requantize(b: LoopBuilder, op: RequantizeOp, out: SSAValue, options: L
     bounds = bounds_of(element_of(out), None)
     if on_vectors(options, op.input, out) and mode == "float" and len(scales) == 1:
         summand = Summand(scales[0], before, *limits_of(element_of(op.input)))
-        fused = fused_sum((summand,), op.divided_by or 1.0, after, bounds)
-        if fused is not None and sum_of_bytes(b, op, [op.input], out, fused, bounds):
+        found = byte_sum((summand,), op.divided_by or 1.0, after, bounds)
+        if found is not None and sum_of_bytes(b, op, [op.input], out, found, bounds):
             return
     sums, divisor = element_of(op.input), op.divided_by
     largest: list[int] | None = None
@@ -106,7 +106,7 @@ def lower_quantized_add(
     elements = [element_of(each) for each in (op.lhs, op.rhs)]
     addition = Addition(b, scales, points, op.mode.data, bounds, elements)
     if on_vectors(options, op.lhs, op.rhs, out):
-        fused = addition.fused
-        if fused is not None and sum_of_bytes(b, op, [op.lhs, op.rhs], out, fused, bounds):
+        found = addition.on_vectors
+        if found is not None and sum_of_bytes(b, op, [op.lhs, op.rhs], out, found, bounds):
             return
     elementwise(b, [op.lhs, op.rhs], out, lambda values: addition(*values))

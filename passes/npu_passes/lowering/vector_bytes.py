@@ -25,11 +25,11 @@ from npu_dialect.npu.maps import shape_of
 from npu_dialect.npu.quantization import BYTE_TYPES
 from npu_passes.buffers.choose_layouts import pixel_steps
 from npu_passes.lowering.kernels.byte_stores import ByteStores, Ends
-from npu_passes.lowering.kernels.vector_sums import FusedSums
+from npu_passes.lowering.kernels.vector_sums import sums_of
 from npu_passes.support.common import LoopOptions, vectors
 from npu_passes.support.integers import element_of
 from npu_passes.support.loop_builder import Index, LoopBuilder, memref_type
-from npu_plans.kernels.byte_sums import FusedSum
+from npu_plans.kernels.byte_sums import ByteSum
 
 FOUR, EIGHT = 4, 8
 """Elements of a vector of words, and elements that are stored together."""
@@ -98,14 +98,14 @@ def sum_of_bytes(
     op: LayerOp,
     inputs: Sequence[SSAValue],
     out: SSAValue,
-    fused: FusedSum,
+    how: ByteSum,
     bounds: tuple[int, int],
 ) -> bool:
     """Build the loops of a sum of one or two maps of bytes; False if these do not lie alike."""
     runs = Runs.of(b, (*inputs, out))
     if runs is None:
         return False
-    SumLoops(b, op, runs, fused, bounds).build()
+    SumLoops(b, op, runs, how, bounds).build()
     return True
 
 
@@ -113,10 +113,10 @@ class SumLoops:
     """Builds the loops."""
 
     def __init__(
-        self, b: LoopBuilder, op: LayerOp, runs: Runs, fused: FusedSum, bounds: tuple[int, int]
+        self, b: LoopBuilder, op: LayerOp, runs: Runs, how: ByteSum, bounds: tuple[int, int]
     ) -> None:
-        self.b, self.runs, self.sums = b, runs, FusedSums(b, fused)
-        ends = Ends(fused.point, bounds, fused.largest)
+        self.b, self.runs, self.sums = b, runs, sums_of(b, how)
+        ends = Ends(how.point, bounds, how.largest)
         self.stores = ByteStores(b, op, runs.buffers[-1], ends, self.splat)
 
     def splat(self, number: int, type_: mve.Vector) -> SSAValue:

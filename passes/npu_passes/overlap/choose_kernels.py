@@ -23,14 +23,15 @@ lives beside the other buffers of the layer below the memory peak, so no arena g
 within `room` bytes. At the peak, the output may overwrite the input instead: the working memory
 then takes the place of the rows by which an output has to stay behind its input.
 
-`npu.by_channel` is for layers whose input and output lie side by side: below the peak, and in
-loops, which write rows of another buffer than they read. It is also for layers whose input and
-output both lie plane by plane, as an output then follows its input closely, and for layers of which
-one does, if no other order of loops lets the output follow. Of other layouts, at the peak,
-`npu.over_input` says that each output overwrites its own channel of the input only, so the two may
-begin at the same byte; it is for steps that are so large that outputs stay in front of all that is
-read later, for layers that copy a channel before they write it, and for rows of few columns, whose
-windows are gathered before the output reaches them.
+`npu.by_channel` is for layers whose input and output lie side by side: below the peak, in loops,
+which write rows of another buffer than they read, and where a later layer reads the input, too, so
+that no output may lie there. It is also for layers whose input and output both lie plane by plane,
+as an output then follows its input closely, and for layers of which one does, if no other order of
+loops lets the output follow. Of other layouts, at the peak, `npu.over_input` says that each output
+overwrites its own channel of the input only, so the two may begin at the same byte; it is for steps
+that are so large that outputs stay in front of all that is read later, for layers that copy a
+channel before they write it, and for rows of few columns, whose windows are gathered before the
+output reaches them.
 
 A kernel with a working memory takes more flash. If the constants of a program do not fit into its
 flash even with all other layers small (`npu-choose-flash`), the bytes go to the layers, these and
@@ -212,7 +213,8 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
         if choice := below_peak(op, memory_in, least - live, alone=alone):
             found.append(choice)
             continue
-        if windows and (live <= least or stays_apart(op, far)):
+        beside = live <= least or lives_on(op, point, lifetimes)
+        if windows and (beside or stays_apart(op, far)):
             found.append(Choice(op))
             continue
         if dies_in(op, point, lifetimes) and (choice := over_input(op, options, memory_in, far)):
@@ -226,7 +228,7 @@ def choices(lifetimes: Lifetimes, options: LoopOptions, room: int, far: Far) -> 
                 found.append(Choice(op, memory, merged))
                 taken |= {base_of(each) for each in merged}
                 continue
-        if columns and live <= least:
+        if columns and beside:
             found.append(Choice(op))
     return found
 
@@ -243,6 +245,13 @@ def below_peak(
     if memory_in is not None and (memory := memory_in(free, free)):
         return Choice(op, memory)
     return None
+
+
+def lives_on(op: Conv2dOp, point: int, lifetimes: Lifetimes) -> bool:
+    """Whether the buffer that a layer reads is read later, and the output lies in another one."""
+    source = base_of(op.input)
+    lives = {each.value: each.last for each in lifetimes.buffers}
+    return lives.get(source, point) > point and base_of(op.output) is not source
 
 
 def stays_apart(op: Conv2dOp, far: Far) -> bool:

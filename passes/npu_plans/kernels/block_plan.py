@@ -21,6 +21,7 @@ from npu_plans.kernels.conv_plan import interior
 from npu_plans.kernels.gathers import BYTES, FOUR
 from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.row_blocks import WORD, WORDS
+from npu_plans.kernels.sixteen_plan import is_worth
 
 LONGEST = 16
 """The most vectors of a run, as all of its products are straight code."""
@@ -34,6 +35,11 @@ MOST_SKIPPED = 7
 """The most vectors of a kernel row that padding cuts: a load of words skips them."""
 MOST_BORDERS = 5
 """The most pieces of code of a row besides that of pairs."""
+STRAIGHT = 16
+"""The most filters of a pair of pixels in straight-line code."""
+SAVED, BLOCK = 1.5, 300
+"""Instructions that an output saves in such code where it is folded into windows of a pool, which
+are then found once for all filters; and bytes of code of a block, about."""
 ROW, STORED = 3, 24
 """Instructions of a block for each row of a window, and for its ends, with what stores it."""
 
@@ -200,6 +206,15 @@ class BlockPlan:
         alone += single * self.block(self.whole_part, 1)
         together = pairs * self.block(self.whole_part, PAIR)
         return (together + alone) / (FOUR * self.columns.outputs)
+
+    def is_straight(self, filters: int, times: int) -> bool:
+        """Whether all filters of a pair of pixels have straight-line code if they are folded.
+
+        `times`: how often the layer runs.
+        """
+        outputs = times * self.rows.outputs * self.columns.outputs * filters
+        more = BLOCK * (-(-filters // FOUR) - 1)
+        return filters <= STRAIGHT and is_worth(SAVED * outputs, more)
 
     # -- the outputs of a row --------------------------------------------------------------------
 

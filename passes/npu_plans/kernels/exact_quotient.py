@@ -32,10 +32,20 @@ def reciprocal(divisor: float) -> float:
     return float(np.float32(1) / np.float32(divisor))
 
 
-def quotient(values: NDArray[np.float32], divisor: float) -> NDArray[Any]:
-    """What a vector unit computes of float32 numbers that are neither tiny nor huge."""
+def corrections_of(divisor: float) -> int:
+    """How many corrections give the rounded quotient."""
+    return 0 if is_exact(divisor) else CORRECTIONS
+
+
+def quotient(
+    values: NDArray[np.float32], divisor: float, corrections: int | None = None
+) -> NDArray[Any]:
+    """What a vector unit computes of float32 numbers that are neither tiny nor huge.
+
+    `corrections`: as many as give the rounded quotient if it is None.
+    """
     r, d = np.float32(reciprocal(divisor)), np.float32(divisor)
     found = values * r
-    for _ in range(0 if is_exact(divisor) else CORRECTIONS):
+    for _ in range(corrections_of(divisor) if corrections is None else corrections):
         found = fma(fma(found, -d, values), r, found)
     return found

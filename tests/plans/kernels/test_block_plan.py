@@ -163,3 +163,14 @@ def test_instructions_of_an_output() -> None:
     assert apart.block(Part(0, 60), 2) == 3 * (8 + 16 + 32 + 1 + 3) + 24
     taps = BlockPlan(THREE, THREE, 16, 32, 288)
     assert taps.block(taps.whole_part, 2) == 3 * (6 + 12 + 24 + 3) + 24
+
+
+def test_straight_code_of_folded_outputs() -> None:
+    """1.5 instructions an output, and 300 bytes of code for each block but one, at 4 for a byte."""
+    pixels = BlockPlan(Axis(30, 1), Axis(20, 1), 32, 32, 640)
+    assert pixels.is_straight(16, 1)
+    assert not pixels.is_straight(20, 1)  # too many filters
+    few = BlockPlan(Axis(10, 1), Axis(10, 1), 32, 32, 320)
+    assert [few.is_straight(16, times) for times in (1, 2)] == [False, True]
+    assert few.is_straight(4, 1)  # one block
+    assert [few.is_straight(count, 1) for count in (5, 8)] == [False, True]

@@ -7,11 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_plans.kernels.byte_sums import FusedSum, Summand, fused_sum, grids, in_range
+from npu_plans.kernels.byte_sums import (
+    FusedSum,
+    SteppedSum,
+    Summand,
+    byte_sum,
+    fused_sum,
+    grids,
+    in_range,
+    stepped_sum,
+)
 
 BYTES = (-128, 127)
 RANGES = st.sampled_from((BYTES, (0, 255), (0, 200)))
 SCALES = st.floats(2.0**-12, 1.0, width=32)
+ROUND = st.integers(10, 99).map(lambda each: float(np.float32(each / 1000)))
+"""Scales whose quotients have small denominators, so that many sums are ties."""
 
 
 def byte(value: np.float32, zero_point: int, bounds: tuple[int, int]) -> int:
@@ -19,29 +30,73 @@ def byte(value: np.float32, zero_point: int, bounds: tuple[int, int]) -> int:
     return min(max(int(np.rint(value)) + zero_point, bounds[0]), bounds[1])
 
 
+def summands_of(data: st.DataObject, scales: st.SearchStrategy[float]) -> tuple[Summand, ...]:
+    """One or two summands."""
+    found = list[Summand]()
+    for _ in range(data.draw(st.integers(1, 2))):
+        low, high = data.draw(RANGES)
+        found.append(Summand(data.draw(scales), data.draw(st.integers(low, high)), low, high))
+    return tuple(found)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_bytes_are_those_of_mode_float(data: st.DataObject) -> None:
-    count = data.draw(st.integers(1, 2))
-    summands = list[Summand]()
-    for _ in range(count):
-        low, high = data.draw(RANGES)
-        summands.append(Summand(data.draw(SCALES), data.draw(st.integers(low, high)), low, high))
-    bounds, divisor = data.draw(RANGES), data.draw(SCALES)
+    scales = data.draw(st.sampled_from((SCALES, ROUND)))
+    summands = summands_of(data, scales)
+    bounds, divisor = data.draw(RANGES), data.draw(scales)
     zero_point = data.draw(st.integers(*bounds))
-    found = fused_sum(tuple(summands), divisor, zero_point, bounds)
-    if found is None:
-        return
-    picked = data.draw(st.lists(st.tuples(*[st.integers(0, 255)] * count), min_size=20))
+    found = byte_sum(summands, divisor, zero_point, bounds)
+    assert found is not None
+    picked = data.draw(st.lists(st.tuples(*[st.integers(0, 255)] * len(summands)), min_size=20))
     for places in picked:
         values = [min(each.low + k, each.high) for each, k in zip(summands, places, strict=True)]
         total = np.float32(0)
         for value, each in zip(values, summands, strict=True):
             term = np.float32(value - each.zero_point) * np.float32(each.scale)
             total = term if each is summands[0] else total + term
+        assert abs(total / np.float32(divisor)) <= found.largest + abs(found.point)
         wanted = byte(total / np.float32(divisor), zero_point, bounds)
         (whole,) = found.of([np.array([value]) for value in values])
         assert min(max(whole, bounds[0]), bounds[1]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("scales", "points", "corrections"),
+    [
+        ((0.04277845, 0.041564383, 0.05566571), (9, 0, -33), 0),
+        ((0.037, 0.051, 0.022), (11, -5, -4), 1),
+        ((0.5, 0.3, 0.25), (1, 2, 3), 0),
+    ],
+)
+def test_other_sums_do_the_steps(
+    scales: tuple[float, ...], points: tuple[int, ...], corrections: int
+) -> None:
+    """Two scales of DARTS, quotients next to ties, and a divisor whose reciprocal is exact."""
+    *factors, divisor = (float(np.float32(each)) for each in scales)
+    summands = tuple(Summand(*each, *BYTES) for each in zip(factors, points))
+    found = stepped_sum(summands, divisor, points[2], BYTES)
+    assert found is not None
+    assert found.corrections == corrections
+    if divisor != 0.25:
+        assert fused_sum(summands, divisor, points[2], BYTES) is None
+        assert byte_sum(summands, divisor, points[2], BYTES) == found
+
+
+def test_the_largest_quotient_of_the_steps() -> None:
+    """The differences reach from -130 to 125, and from -90 to 110."""
+    found = SteppedSum((0.5, 2.0), (2, 100), 0.25, 7, (130, 110), 0)
+    assert (
+        stepped_sum((Summand(0.5, 2, *BYTES), Summand(2.0, 100, 10, 210)), 0.25, 7, BYTES) == found
+    )
+    assert found.largest == pytest.approx((65 + 220) / 0.25, rel=2**-19)
+
+
+def test_steps_out_of_range() -> None:
+    one = Summand(1.0, 0, *BYTES)
+    assert stepped_sum((one,), 2.0**-29, 0, BYTES) is not None
+    assert stepped_sum((one,), 2.0**-31, 0, BYTES) is None
+    assert stepped_sum((Summand(2.0**31, 0, *BYTES), one), 1.0, 0, BYTES) is None
 
 
 def test_most_sums_have_such_a_form() -> None:

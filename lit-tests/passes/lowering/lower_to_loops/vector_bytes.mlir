@@ -21,6 +21,27 @@ func.func @sum(%a: memref<1x19xi8, #npu.sram>, %b: memref<1x19xi8, #npu.sram>, %
   func.return
 }
 
+// No fused multiply-adds give the bytes of these scales: a quotient is a product and one correction.
+// CHECK-LABEL: func.func @steps(
+// CHECK:         scf.for %i = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           [[A:%[a-z0-9_]+]] = mve.load %a{{.*}}[%i] : memref<19xi8, #npu.sram> -> vector<4xi32>
+// CHECK-NEXT:      [[B:%[a-z0-9_]+]] = mve.load %b{{.*}}[%i] : memref<19xi8, #npu.sram> -> vector<4xi32>
+// CHECK-NEXT:      [[LHS:%[a-z0-9_]+]] = mve.add_scalar [[A]], %{{.*}} : vector<4xi32>, i32
+// CHECK-NEXT:      [[FIRST:%[a-z0-9_]+]] = mve.to_float [[LHS]]
+// CHECK-NEXT:      [[TERM:%[a-z0-9_]+]] = mve.mul_scalar [[FIRST]], %{{.*}} : vector<4xf32>, f32
+// CHECK:           [[OTHER:%[a-z0-9_]+]] = mve.mul_scalar %{{.*}}, %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:      [[TOTAL:%[a-z0-9_]+]] = mve.add [[TERM]], [[OTHER]] : vector<4xf32>
+// CHECK-NEXT:      [[Q:%[a-z0-9_]+]] = mve.mul_scalar [[TOTAL]], %{{.*}} : vector<4xf32>, f32
+// CHECK-NEXT:      [[REST:%[a-z0-9_]+]] = mve.fma_scalar [[Q]], %{{.*}}, [[TOTAL]] : vector<4xf32>
+// CHECK-NEXT:      mve.fma_scalar [[REST]], %{{.*}}, [[Q]] : vector<4xf32>
+// CHECK-NEXT:      %{{.*}} = arith.addi
+// CHECK:           mve.scatter %{{.*}}, %c{{.*}}[%i] at %targets{{.*}} reach 8 saturated : memref<19xi8, #npu.sram>
+// CHECK-NOT:     arith.divf
+func.func @steps(%a: memref<1x19xi8, #npu.sram>, %b: memref<1x19xi8, #npu.sram>, %c: memref<1x19xi8, #npu.sram>) {
+  npu.quantized_add ins(%a, %b : memref<1x19xi8, #npu.sram>, memref<1x19xi8, #npu.sram>) outs(%c : memref<1x19xi8, #npu.sram>) scales [0.037, 0.051, 0.022] zero_points [11, -5, -4] mode float
+  func.return
+}
+
 // The pixels of a slice are runs. An odd zero point is added behind the rounding, as there are ties.
 // CHECK-LABEL: func.func @scale(
 // CHECK:         scf.for %pixel = %{{.*}} to %{{.*}} step %{{.*}} {
@@ -63,11 +84,14 @@ func.func @residual(%x: memref<1x16x2x3xi8, strided<[96, 1, 48, 16]>, #npu.sram>
   func.return
 }
 
-// A residual whose pixels lie at other distances is added to single outputs.
+// The pixels of a residual may lie at other distances: 12 bytes here, and 4 in the output.
 // CHECK-LABEL: func.func @apart(
-// CHECK:         mve.mla_across
-// CHECK-NOT:     mve.fma_scalar
-// CHECK:         func.return
+// CHECK:         mve.mul_runs
+// CHECK:         [[OTHER:%[a-z0-9_]+]] = arith.muli %{{.*}}, %c12 : index
+// CHECK:         mve.load %r{{.*}}[[[OTHER]]] : memref<64xi8, #npu.sram> -> vector<4xi32>
+// CHECK-COUNT-2: mve.fma_scalar
+// CHECK:         mve.scatter %{{.*}}, %y{{.*}} reach 8 saturated : memref<24xi8, #npu.sram>
+// CHECK-NOT:     arith.divf
 func.func @apart(%x: memref<1x16x2x3xi8, strided<[96, 1, 48, 16]>, #npu.sram>, %r: memref<1x4x2x3xi8, strided<[72, 1, 36, 12]>, #npu.sram>, %y: memref<1x4x2x3xi8, strided<[24, 1, 12, 4]>, #npu.sram>) {
   %w = memref.get_global @w : memref<4x16x1x1xi8, #npu.flash>
   npu.conv2d ins(%x, %w, %r : memref<1x16x2x3xi8, strided<[96, 1, 48, 16]>, #npu.sram>, memref<4x16x1x1xi8, #npu.flash>, memref<1x4x2x3xi8, strided<[72, 1, 36, 12]>, #npu.sram>) outs(%y : memref<1x4x2x3xi8, strided<[24, 1, 12, 4]>, #npu.sram>) zero_points [3, 0] then requantize scales [0.01] zero_point 5 mode float then add residual first scales [0.1, 0.2, 0.3] zero_points [1, 5, 4] mode float

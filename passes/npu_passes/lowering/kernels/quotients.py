@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from npu_dialect import mve
 from npu_passes.support.loop_builder import LoopBuilder
-from npu_plans.kernels.exact_quotient import CORRECTIONS, is_exact, reciprocal
+from npu_plans.kernels.exact_quotient import CORRECTIONS, corrections_of, reciprocal
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,11 @@ class Divisor:
     corrections: int = CORRECTIONS
 
     @staticmethod
-    def of(b: LoopBuilder, number: float) -> Divisor:
-        """A known number."""
+    def of(b: LoopBuilder, number: float, corrections: int | None = None) -> Divisor:
+        """A known number; with as many corrections as give rounded quotients, if none are said."""
         inverse = b.real(reciprocal(number))
-        if is_exact(number):
-            return Divisor(inverse, inverse, 0)
-        return Divisor(b.real(-number), inverse)
+        needed = corrections_of(number) if corrections is None else corrections
+        return Divisor(b.real(-number) if needed else inverse, inverse, needed)
 
 
 def divided(b: LoopBuilder, values: SSAValue, by: Divisor) -> SSAValue:

@@ -9,6 +9,9 @@ block, so gcc neither moves its eight sums nor computes a pointer for each filte
 scales, first values and weights of four filters side by side (`row_blocks.py`), the weights in the
 order of their loads. Windows that padding cuts at the left or right have code of their own, with
 shorter runs; at the top and bottom they have fewer rows.
+
+Outputs that are folded into the overlapping windows of a max pool (`folded_outputs.py`) have loops
+along a row in which the windows of a pair are known, and all of its filters are folded at once.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from npu_dialect import mve
 from npu_dialect.npu import PoolAttr
 from npu_dialect.windows import Axis
 from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Filters
+from npu_passes.lowering.kernels.folded_outputs import Block, FoldedOutputs
 from npu_passes.lowering.kernels.grid import Grid
 from npu_passes.lowering.kernels.groups import Groups
 from npu_passes.lowering.kernels.layer import Layer
@@ -129,7 +133,8 @@ class BlockKernel:
                 self.inner(row, column)
                 return ()
 
-            b.loop(pairs.start, pairs.stop, some, step=pairs.step, hint="ox")
+            for each in self.outputs.alike(pairs, PAIR):
+                b.loop(each.start, each.stop, some, step=each.step, hint="ox")
             for each in plan.singles:
                 self.borders(row, each)
             return ()
@@ -164,6 +169,9 @@ class BlockKernel:
         """Compute an output, or neighbouring ones, from pixels of which two may be neighbours."""
         b, pool = self.b, self.plan.pool
         kept = self.plain(row, pixels) if pool is None else self.pooled(row, pixels, pool[0])
+        if isinstance(self.outputs, FoldedOutputs) and self.is_straight(column):
+            self.outputs.put_all(map(self.folded(column, kept), self.blocks.straight()), row)
+            return
 
         def block(first: Index, count: int) -> None:
             found, flat = self.blocks.one(first, count), self.is_flat
@@ -172,6 +180,23 @@ class BlockKernel:
             self.outputs.put(kept(found), filter, count, row, column, flat=flat, scales=scales)
 
         self.layer.each_block(block, 0, self.count)
+
+    def is_straight(self, column: Index) -> bool:
+        """Whether all filters of folded outputs have straight code: their windows are found once.
+
+        That is for the outputs of a loop along a row.
+        """
+        loops = self.groups.count == 1 and not isinstance(column, int)
+        return loops and self.plan.is_straight(self.count, self.layer.op.repetitions)
+
+    def folded(self, column: Index, kept: Kept) -> Callable[[Filters], tuple[Index, Block]]:
+        """What is folded of some pixels from a column on, for a block of filters."""
+
+        def found(block: Filters) -> tuple[Index, Block]:
+            scales = self.blocks.scales(block)
+            return column, (kept(block), block.first, block.count, scales)
+
+        return found
 
     def plain(self, row: Index, pixels: Sequence[tuple[Spot, int]]) -> Kept:
         """What computes the sums of neighbouring pixels."""

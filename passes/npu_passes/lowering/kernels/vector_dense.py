@@ -189,7 +189,7 @@ class VectorDenseKernel:
         b, blocks = self.b, self.pixel_blocks(plan)
 
         def one(row: Index, _: Sequence[SSAValue]) -> tuple[()]:
-            place = b.mul(row, blocks.outputs.steps[1])
+            place = blocks.outputs.row(row)
             blocks.build(self.columns.outputs, b.mul(row, self.grid.row_pitch), place)
             return ()
 

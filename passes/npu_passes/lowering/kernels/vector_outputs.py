@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
@@ -93,12 +94,20 @@ class SingleOutputs(Outputs):
         self.layer.put(kept, filter, row, column, range(filters), flat=flat)
 
 
+@dataclass(frozen=True)
+class Place:
+    """The place of an output in its map, and that of what is added to it in the residual."""
+
+    own: Index
+    other: Index
+
+
 class VectorOutputs(Outputs):
     """Keeps a vector of four sums for each pixel; lanes without a filter repeat the last one.
 
-    `steps`: elements from a pixel to the next one, and from row to row; `apart`: from a channel to
-    the next one. `addition`: what is added to requantised sums. `own`: zero point and bounds of
-    requantised sums. `ends`: those of what is rounded last.
+    `steps`: elements from a pixel to the next one, and from row to row; `other_steps`: those of the
+    residual; `apart`: from a channel to the next one. `addition`: what is added to requantised
+    sums. `own`: zero point and bounds of requantised sums. `ends`: those of what is rounded last.
     """
 
     apart = 1
@@ -116,7 +125,9 @@ class VectorOutputs(Outputs):
         largest = largest_product(layer.weights, layer.bias, scaling.scales)
         self.own = Ends(scaling.zero_point, scaling.bounds, largest)
         self.ends = self.own if addition is None else addition.ends
+        self.other_steps = steps
         if addition is not None:
+            self.other_steps = addition.steps
             other = layer.residual
             assert other is not None
             self.other = self.memory if other is layer.out else layer.vector(other)
@@ -181,7 +192,7 @@ class VectorOutputs(Outputs):
         """Floats as the nearest words."""
         return self.b.insert(mve.RoundOp(numbers)).result
 
-    def summed(self, sums: SSAValue, scales: SSAValue, place: Index, first: int | None) -> SSAValue:
+    def summed(self, sums: SSAValue, scales: SSAValue, place: Place, first: int | None) -> SSAValue:
         """Sums times scales; with an addition, rounded, and with what it adds. The last is a float.
 
         `place` is that of the outputs, of which only the `first` ones are there.
@@ -190,7 +201,7 @@ class VectorOutputs(Outputs):
         if self.addition is None:
             return found
         own = self.held(self.rounded(found), self.own)
-        load = mve.LoadOp(self.other, b.value(place), mve.I32X4, first)
+        load = mve.LoadOp(self.other, b.value(place.other), mve.I32X4, first)
         return self.addition.of_words(own, b.insert(load, "residual").result)
 
     def held(self, found: SSAValue, ends: Ends) -> SSAValue:
@@ -217,22 +228,53 @@ class VectorOutputs(Outputs):
         scales: SSAValue | None = None,
     ) -> None:
         """See `Outputs`; `scales`: those of the filters, if they are known."""
-        b, (pixel, line) = self.b, self.steps
         scales = self.scales(filter, filters) if scales is None else scales
-        width = shape_of(self.layer.out)[3]
-        place = b.mul(column, pixel)
-        if line == pixel * width and not flat:
-            place = b.mul(b.add(b.mul(row, width), column), pixel)
-        elif not flat:
-            place = b.add(b.mul(row, line), place)
-        self.store(kept, scales, b.add(place, b.mul(filter, self.apart)), filters)
+        place = self.moved(self.place(row, column, flat=flat), channels=filter)
+        self.store(kept, scales, place, filters)
 
-    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
+    def place(self, row: Index, column: Index, *, flat: bool = False) -> Place:
+        """The place of the first channel of an output; `flat`: its column counts all pixels."""
+        own = self.place_in(self.steps, row, column, flat=flat)
+        if self.lies_alike:
+            return Place(own, own)
+        return Place(own, self.place_in(self.other_steps, row, column, flat=flat))
+
+    def row(self, number: Index) -> Place:
+        """The place of the first output of a row."""
+        own, other = (self.b.mul(number, line) for _, line in (self.steps, self.other_steps))
+        return Place(own, own if self.lies_alike else other)
+
+    def place_in(self, steps: tuple[int, int], row: Index, column: Index, *, flat: bool) -> Index:
+        """The same in one map, with the distances of its pixels and rows."""
+        b, (pixel, line) = self.b, steps
+        if flat:
+            return b.mul(column, pixel)
+        width = shape_of(self.layer.out)[3]
+        if line == pixel * width:
+            return b.mul(b.add(b.mul(row, width), column), pixel)
+        return b.add(b.mul(row, line), b.mul(column, pixel))
+
+    @property
+    def lies_alike(self) -> bool:
+        """Whether the residual, if there is one, has the distances of the output."""
+        return self.other_steps == self.steps
+
+    def moved(self, place: Place, *, pixels: Index = 0, channels: Index = 0) -> Place:
+        """The place of an output some pixels of a row behind another one, or some channels."""
+        b = self.b
+
+        def behind(start: Index, pixel: int) -> Index:
+            return b.add(b.add(start, b.mul(pixels, pixel)), b.mul(channels, self.apart))
+
+        own = behind(place.own, self.steps[0])
+        return Place(own, own if self.lies_alike else behind(place.other, self.other_steps[0]))
+
+    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Place, filters: int) -> None:
         """Requantise and store the sums of some filters, of neighbouring pixels from a place on."""
-        b, first = self.b, None if filters == FOUR else filters
+        first = None if filters == FOUR else filters
         for number, sums in enumerate(kept):
-            at = b.add(place, number * self.steps[0])
-            self.store_four(self.summed(sums, scales, at, first), at, first)
+            at = self.moved(place, pixels=number)
+            self.store_four(self.summed(sums, scales, at, first), at.own, first)
 
     def store_four(self, numbers: SSAValue, at: Index, first: int | None) -> None:
         """Round and store four floats; an addition rounds them to what a store saturates."""

@@ -32,7 +32,7 @@ from npu_passes.lowering.kernels.byte_stores import NEAR
 from npu_passes.lowering.kernels.filter_blocks import FilterBlocks, Window
 from npu_passes.lowering.kernels.layer import Layer, wrapped
 from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
-from npu_passes.lowering.kernels.vector_outputs import FOUR, Outputs, VectorOutputs
+from npu_passes.lowering.kernels.vector_outputs import FOUR, Outputs, Place, VectorOutputs
 from npu_passes.lowering.kernels.vector_runs import NearTaps, Runs, part
 from npu_passes.lowering.kernels.vector_starts import Starts
 from npu_passes.lowering.kernels.vector_stores import PairedOutputs
@@ -41,6 +41,9 @@ from npu_plans.kernels.packing import PAIR
 from npu_plans.kernels.patch_plan import FARTHEST
 from npu_plans.kernels.pixel_plan import CONSTANTS, Output, PixelPlan, PixelTable
 from npu_plans.kernels.row_blocks import FREE
+
+START = Place(0, 0)
+"""The place of the first output."""
 
 
 class PixelBlocks:
@@ -70,7 +73,7 @@ class PixelBlocks:
         across = (plan.pixels - 1) * outputs.steps[0] + (plan.filters - 1) * outputs.apart
         return across < FARTHEST
 
-    def build(self, count: int, first: Index = 0, out: Index = 0) -> int:
+    def build(self, count: int, first: Index = 0, out: Place = START) -> int:
         """Compute the blocks of `count` pixels; returns the number of pixels in them.
 
         `first` is the place of the first one in the map, and `out` that of its output. If a table
@@ -80,7 +83,7 @@ class PixelBlocks:
         whole = count // step * step
 
         def some(column: Index, pixels: int) -> None:
-            place = b.add(out, b.mul(column, self.outputs.steps[0]))
+            place = self.outputs.moved(out, pixels=column)
             self.block(b.add(first, b.mul(column, self.plan.pitch)), place, pixels)
 
         def one(column: Index, _: Sequence[SSAValue]) -> tuple[()]:
@@ -93,7 +96,7 @@ class PixelBlocks:
         some(whole, count - whole)
         return count
 
-    def block(self, base: Index, place: Index, pixels: int) -> None:
+    def block(self, base: Index, place: Place, pixels: int) -> None:
         """Compute all filters of a block, which begins at a place of the map and of the output."""
         b, step = self.b, self.plan.filters * self.plan.turns
         x = [self.loaded(b.add(base, at), few) for at, few in self.plan.read(pixels)]
@@ -119,26 +122,26 @@ class PixelBlocks:
         few = None if self.table is None else rest
         return self.run.signed.bytes(self.run.load(self.run.map, place, "x", few), few)
 
-    def pairs(self, x: Sequence[Window], blocks: FilterBlocks, place: Index) -> None:
+    def pairs(self, x: Sequence[Window], blocks: FilterBlocks, place: Place) -> None:
         """Compute all filters of two pixels, or of a single one, four at a time."""
         side = blocks.side(x, packed=not blocks.plan.stays(len(x), 0))
 
         def some(filter: Index, count: int) -> None:
             block = blocks.one(filter, count)
             kept = blocks.complete(side, block)
-            at = self.b.add(place, self.channel.channel(filter))
+            at = self.outputs.moved(place, channels=filter)
             self.outputs.store(kept, blocks.scales(block), at, count)
 
         self.layer.each_block(some)
 
-    def turn(self, x: Sequence[SSAValue], filter: Index, count: int, place: Index) -> None:
+    def turn(self, x: Sequence[SSAValue], filter: Index, count: int, place: Place) -> None:
         """Compute some filters for the pixels of a block, those of eight outputs at a time."""
-        b, step = self.b, self.plan.filters
+        step = self.plan.filters
         if isinstance(self.table, PixelTable):
-            weights = TableFilters(b, self.run.taps, self.table, filter, count)
+            weights = TableFilters(self.b, self.run.taps, self.table, filter, count)
         else:
             weights = ApartFilters(self, filter, count)
-        place = b.add(place, self.channel.channel(filter))
+        place = self.outputs.moved(place, channels=filter)
         if self.plan.pixels >= FOUR and count == PAIR * step and max(self.targets(count)) < NEAR:
             products = self.pixels_in_lanes(x, weights, range(step))
             halves = [self.channel.halves(*products)]
@@ -146,11 +149,11 @@ class PixelBlocks:
             halves.append(self.channel.halves(*products))
             apart = step * self.outputs.apart
             targets = [[apart * n + each for each in self.targets(step)] for n in range(PAIR)]
-            self.channel.store_sixteen(halves, place, targets)
+            self.channel.store_sixteen(halves, place.own, targets)
             return
         for first in range(0, count, step):
             some = range(first, min(first + step, count))
-            self.some(x, weights, (filter, some), b.add(place, self.channel.channel(first)))
+            self.some(x, weights, (filter, some), self.outputs.moved(place, channels=first))
 
     def targets(self, count: int) -> list[int]:
         """The distances of outputs of some filters from the first one, two vectors by turns."""
@@ -167,7 +170,7 @@ class PixelBlocks:
         x: Sequence[SSAValue],
         weights: ApartFilters | TableFilters,
         filters: tuple[Index, range],
-        place: Index,
+        place: Place,
     ) -> None:
         """Compute and store up to eight outputs; `filters` are counted from a first one.
 
@@ -180,7 +183,7 @@ class PixelBlocks:
             products = self.filters_in_lanes(x, weights, filters, place)
         both = self.both(count)
         mask = sum(1 << lane for lane, (_, each) in enumerate(both) if each < count)
-        self.channel.store(products, place, self.targets(count), mask)
+        self.channel.store(products, place.own, self.targets(count), mask)
 
     def pixels_in_lanes(
         self,
@@ -212,7 +215,7 @@ class PixelBlocks:
         x: Sequence[SSAValue],
         weights: ApartFilters | TableFilters,
         filters: tuple[Index, range],
-        place: Index,
+        place: Place,
     ) -> list[SSAValue]:
         """The same with four filters of a pixel in a vector; `place` is that of the first one."""
         b, sums, found = self.b, dict[Output, SSAValue](), list[SSAValue]()
@@ -224,8 +227,8 @@ class PixelBlocks:
                 if (0, each) not in sums:
                     totals = self.sums(x, weights, filters[1][each])
                     sums |= {(pixel, each): total for pixel, total in totals.items()}
-            (pixel, first), steps = four[0], self.outputs.steps
-            at = b.add(place, steps[0] * pixel + self.outputs.apart * first)
+            pixel, first = four[0]
+            at = self.outputs.moved(place, pixels=pixel, channels=first)
             found.append(known.products([sums[key] for key in lanes], first, at))
         return found
 
@@ -308,7 +311,7 @@ class Constants:
         self.blocks, self.filter, self.count = blocks, filter, count
         self.vectors: dict[int, tuple[SSAValue | None, SSAValue]] = {}
 
-    def products(self, sums: Sequence[SSAValue], first: int, place: Index) -> SSAValue:
+    def products(self, sums: Sequence[SSAValue], first: int, place: Place) -> SSAValue:
         """Four sums plus their first values, times their scales; and what is added to them.
 
         `first`: the filter of the first one. `place`: that of its output.

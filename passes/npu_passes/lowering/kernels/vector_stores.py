@@ -23,12 +23,13 @@ from npu_passes.lowering.kernels.vector_channel import ChannelOutputs
 from npu_passes.lowering.kernels.vector_outputs import (
     FOUR,
     Outputs,
+    Place,
     SingleOutputs,
     VectorOutputs,
 )
 from npu_passes.lowering.kernels.vector_sums import FusedAddition
 from npu_passes.support.integers import Scaling, element_of
-from npu_passes.support.loop_builder import Index, memref_type
+from npu_passes.support.loop_builder import memref_type
 from npu_plans.kernels.patch_plan import FARTHEST
 
 
@@ -57,15 +58,15 @@ def outputs_of(layer: Layer) -> Outputs:
 def addition_of(layer: Layer, total: Sum, scaling: Scaling) -> FusedAddition | None:
     """The fused addition of a layer on vectors.
 
-    None if its residual does not lie as the output does, or if no fused form gives the same bits.
+    None if the channels of its residual lie apart, or if vectors do not give the same bits.
     """
     residual = layer.residual
     if residual is None or layer.folding is not None or total.function is not None:
         return None
-    steps = [pixel_steps(memref_type(map)) for map in (residual, layer.out)]
-    if element_of(residual) not in BYTE_TYPES or steps[0] != steps[1]:
+    steps = pixel_steps(memref_type(residual))
+    if element_of(residual) not in BYTE_TYPES or steps is None:
         return None
-    return FusedAddition.of(layer.b, total, scaling, element_of(residual))
+    return FusedAddition.of(layer.b, total, scaling, element_of(residual), steps)
 
 
 def can_store(type_: MemRefType[Attribute], *, folds: bool = False) -> bool:
@@ -92,7 +93,7 @@ class PairedOutputs(VectorOutputs):
         super().__init__(layer, scaling, steps, addition)
         self.scattered = ChannelOutputs(layer, self)
 
-    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
+    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Place, filters: int) -> None:
         """See `VectorOutputs`."""
         near = self.steps[0] + FOUR - 1 < FARTHEST
         if len(kept) == 2 and filters == FOUR and near:
@@ -101,20 +102,20 @@ class PairedOutputs(VectorOutputs):
             super().store(kept, scales, place, filters)
 
     def scatter(
-        self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int
+        self, kept: Sequence[SSAValue], scales: SSAValue, place: Place, filters: int
     ) -> None:
         """Store two pixels at a time. Lanes without a filter are not stored."""
-        b, pixel = self.b, self.steps[0]
+        pixel = self.steps[0]
         lanes, mask = [lane * self.apart for lane in range(FOUR)], (1 << 2 * filters) - 1
         for first in range(0, len(kept), 2):
-            at = b.add(place, first * pixel)
+            at = self.moved(place, pixels=first)
             fours = [
-                self.summed(sums, scales, b.add(at, number * pixel), None)
+                self.summed(sums, scales, self.moved(at, pixels=number), None)
                 for number, sums in enumerate(kept[first : first + 2])
             ]
             ends = (0, pixel * (len(fours) - 1))
             targets = [lane + end for lane in lanes for end in ends]
-            self.scattered.store(fours, at, targets, mask)
+            self.scattered.store(fours, at.own, targets, mask)
 
 
 class ScatteredOutputs(PairedOutputs):
@@ -126,6 +127,6 @@ class ScatteredOutputs(PairedOutputs):
         super().__init__(layer, scaling, steps[1:])
         self.apart = steps[0]
 
-    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Index, filters: int) -> None:
+    def store(self, kept: Sequence[SSAValue], scales: SSAValue, place: Place, filters: int) -> None:
         """See `VectorOutputs`."""
         self.scatter(kept, scales, place, filters)

@@ -45,7 +45,8 @@ class Shape:
 
     `joined`: its output is a part of a concatenation, with so many channels in front of it.
     `beside`: its input is a part of it, too, so that there is a gap between pixels. `aside`: its
-    output is a part of a concatenation of columns, so that there is a gap between rows.
+    output is a part of a concatenation of columns, so that there is a gap between rows. `ends`: the
+    scales of its addition. `itself`: the input is added.
     """
 
     input: tuple[int, int, int, int]
@@ -58,6 +59,8 @@ class Shape:
     unsigned: bool = False
     one_scale: bool = False
     residual: bool = False
+    ends: tuple[float, float, float] = (0.021, 0.033, 0.047)
+    itself: bool = False
     joined: int = 0
     beside: bool = False
     aside: bool = False
@@ -89,8 +92,8 @@ def network(shape: Shape) -> ModuleOp:
     y = maker.add(maker.named(layer), element)
     rows, columns = layer.infer_shape()[2:]
     if shape.residual:
-        other = last(maker, element, (images, rows, columns, shape.filters))
-        ends = [0.021, 0.033, 0.047], [shape.points[1] + flip, 3, 5]
+        other = x if shape.itself else last(maker, element, (images, rows, columns, shape.filters))
+        ends = shape.ends, [shape.points[1] + flip, 3, 5]
         y = maker.add(
             maker.named(QuantizedAddOp(y, other, *ends, TensorType(element, []))), element
         )
@@ -142,6 +145,7 @@ POINTWISE = st.builds(
     unsigned=st.booleans(),
     one_scale=st.booleans(),
     residual=st.booleans(),
+    ends=st.sampled_from(((0.021, 0.033, 0.047), (0.037, 0.051, 0.022))),
     joined=st.sampled_from((0, 0, 3, 8)),
     beside=st.sampled_from((False, False, True)),
     aside=st.sampled_from((False, False, True)),
@@ -151,6 +155,36 @@ POINTWISE = st.builds(
 @settings(deadline=None, max_examples=60)
 @given(POINTWISE)
 def test_pointwise_layers_give_the_bits_of_the_layer(shape: Shape) -> None:
+    loops_of(shape)
+
+
+def adding_itself(shape: Shape, channels: int, rows: int, columns: int, kernel: int) -> Shape:
+    """The same layer with as many filters as channels, to whose outputs its input is added."""
+    return replace(
+        shape,
+        input=(shape.input[0], channels, rows, columns),
+        filters=channels,
+        kernel=kernel,
+        pad=kernel // 2,
+        stride=1,
+        residual=True,
+        itself=True,
+    )
+
+
+ITSELF = st.builds(
+    adding_itself,
+    POINTWISE,
+    st.integers(8, 40),
+    st.integers(3, 9),
+    st.integers(3, 9),
+    st.sampled_from((1, 3)),
+)
+
+
+@settings(deadline=None, max_examples=30)
+@given(ITSELF)
+def test_what_is_added_may_have_other_distances(shape: Shape) -> None:
     loops_of(shape)
 
 
@@ -245,6 +279,12 @@ RUNS = {
     "3x3, 32 channels": Shape((1, 32, 8, 9), 6, 3, pad=1),
     "3x3, 8 channels, steps of two": Shape((1, 8, 11, 13), 6, 3, 2, pad=1),
     "3x3, 32 channels, a residual": Shape((1, 32, 6, 7), 3, 3, residual=True),
+    "3x3, 16 channels, a residual beside columns": Shape(
+        (1, 16, 6, 7), 16, 3, pad=1, residual=True, itself=True, aside=True
+    ),
+    "3x3, 32 channels, a residual by steps": Shape(
+        (1, 32, 6, 7), 8, 3, residual=True, ends=(0.037, 0.051, 0.022)
+    ),
 }
 APART = {
     "8 channels, one pixel": Shape((1, 8, 1, 1), 34, points=(3, 5)),
@@ -252,6 +292,12 @@ APART = {
     "8 channels, a residual": Shape((1, 8, 9, 11), 16, points=(3, 5), residual=True),
     "12 channels, a residual, unsigned": Shape(
         (1, 12, 9, 11), 17, points=(-5, 7), residual=True, unsigned=True
+    ),
+    "8 channels, a residual beside a concatenation": Shape(
+        (1, 8, 18, 22), 8, points=(3, 5), residual=True, itself=True, joined=8
+    ),
+    "8 channels, a residual by steps": Shape(
+        (1, 8, 9, 11), 16, points=(3, 5), residual=True, ends=(0.037, 0.051, 0.022)
     ),
     "12 channels, a residual, large first values": Shape((1, 12, 9, 11), 16, residual=True),
 }
@@ -262,6 +308,7 @@ FAST = (
     "rows, 40 channels, unsigned",
     "rows, one pixel",
     "8 channels, whole blocks",
+    "8 channels, a residual by steps",
     "48 channels, a residual",
     "3x3, 16 channels",
 )
@@ -296,6 +343,14 @@ def test_pairs_of_pixels_are_multiplied_with_rows_of_a_table(name: str) -> None:
     assert ("mve.mul_runs" in text) == (name == "one pixel")
     assert "mve.mul_across" not in text
     assert "starts" not in text
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if "a residual beside" in name])
+def test_a_residual_may_have_other_distances_than_the_output(name: str) -> None:
+    """Pixels of the output have gaps, or its rows have."""
+    loops = loops_of(ALL[name])
+    assert "mve.fma_scalar" in loops
+    assert "arith.divf" not in loops
 
 
 @pytest.mark.parametrize("name", APART)
@@ -359,8 +414,8 @@ def test_one_table_has_all_constants_where_no_pixels_are_left(name: str) -> None
 def test_others_are_runs_in_blocks(name: str) -> None:
     """Few outputs of many channels, and larger windows.
 
-    Too many channels, and sums to which another map is added, have chunks. Those of the latter are
-    of two pixels that share vectors.
+    Too many channels, and sums to which another map is added in planes, have chunks. Those of the
+    latter are of two pixels that share vectors.
     """
     loops, chunks = loops_of(RUNS[name]), name in ("272 channels", "3x3, 32 channels, a residual")
     assert ("mve.mul_runs" in loops) == (not chunks)

@@ -15,7 +15,15 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, i8, i32
 from helpers.kernel_chains import ChainMaker
 from helpers.kernel_roads import VECTORS, Road, lowered, placed
 from helpers.vector_depthwise import check_core, check_host, check_loops
-from npu_dialect.npu import Conv2dOp, FullyConnectedOp, PoolAttr, RequantizeAttr, TransposeOp
+from npu_dialect.npu import (
+    Conv2dOp,
+    FullyConnectedOp,
+    MaxPool2dOp,
+    PoolAttr,
+    RequantizeAttr,
+    TransposeOp,
+)
+from npu_dialect.npu.enums import Overlap
 from npu_dialect.npu.epilogue import Epilogue
 from npu_dialect.npu.quantization import ui8
 from npu_passes.lowering.kernels.unit import FLIPPED
@@ -28,7 +36,7 @@ class Shape:
     """A convolution of a map [N, C, H, W] with channels last; `pads`: top, left, bottom, right.
 
     `connected`: it is a fully connected layer of N rows of C numbers. `mode`: how its sums are
-    requantised.
+    requantised. `folds`: outputs are folded into the windows of the pool.
     """
 
     input: tuple[int, int, int, int]
@@ -42,6 +50,7 @@ class Shape:
     connected: bool = False
     mode: str = "float"
     pool: PoolAttr | None = None
+    folds: bool = False
     dilations: tuple[int, int] = (1, 1)
 
 
@@ -56,7 +65,8 @@ def network(shape: Shape) -> ModuleOp:
     bias = maker.constant(maker.numbers.integers(-999, 999, shape.filters), i32)
     points = (shape.points[0] + flip, 0)
     requantize = RequantizeAttr.of(scales, shape.points[1] + flip, shape.mode)
-    epilogue, kind = Epilogue(requantize, pool=shape.pool), TensorType
+    overlap = Overlap.ACCUMULATE if shape.folds else None
+    epilogue, kind = Epilogue(requantize, pool=shape.pool, overlap=overlap), TensorType
     if shape.connected:
         x = maker.argument(element, (images, channels))
         layer = FullyConnectedOp(
@@ -77,7 +87,11 @@ def network(shape: Shape) -> ModuleOp:
         zero_points=points,
         epilogue=epilogue,
     )
-    return maker.finished(maker.add(maker.named(layer), element))
+    y = maker.add(maker.named(layer), element)
+    if shape.folds:  # a layer reads the output, so channels are last there, too
+        copy = MaxPool2dOp(y, PoolAttr.of("max", (1, 1), (1, 1)), kind(element, []))
+        y = maker.add(maker.named(copy), element)
+    return maker.finished(y)
 
 
 def on_buffers(shape: Shape) -> tuple[ModuleOp, ModuleOp]:
@@ -130,6 +144,12 @@ POOLS = [
     PoolAttr.of("max", (3, 1), (2, 1)),
     PoolAttr.of("max", (1, 3), (1, 3)),
 ]
+OVERLAPPING = [
+    PoolAttr.of("max", (3, 3), (2, 2), (1, 1, 1, 1)),
+    PoolAttr.of("max", (2, 3), (1, 2)),
+    PoolAttr.of("max", (3, 3), (2, 1), (0, 1, 1, 0)),
+    PoolAttr.of("max", (3, 4), (2, 3)),
+]
 ENDS = st.sampled_from((-128, -3, 0, 4, 127))
 CONVOLUTIONS = st.builds(
     in_groups,
@@ -170,6 +190,49 @@ def test_connected_layers_give_the_bits_of_the_layer(shape: Shape) -> None:
     loops_of(shape)
 
 
+FOLDS = st.builds(
+    replace,
+    CONVOLUTIONS,
+    input=st.tuples(TWO, CHANNELS, st.integers(3, 9), st.integers(3, 19)),
+    filters=st.integers(1, 18),
+    groups=st.just(1),
+    pool=st.sampled_from(OVERLAPPING),
+    folds=st.just(True),
+).filter(fits)
+
+
+@settings(deadline=None, max_examples=40)
+@given(FOLDS)
+def test_folded_outputs_give_the_bits_of_the_layer(shape: Shape) -> None:
+    loops_of(shape)
+
+
+@pytest.mark.parametrize(
+    ("filters", "columns", "strides", "straight"),
+    [
+        (16, 32, (2, 2), True),
+        (32, 32, (2, 2), False),
+        (16, 8, (2, 2), False),
+        (16, 32, (2, 3), True),
+    ],
+)
+def test_filters_are_folded_together(
+    filters: int, columns: int, strides: tuple[int, int], straight: bool
+) -> None:
+    """The windows of a pair are known if they move by its steps; straight code pays if it is used.
+
+    Then the two windows of a pair take turns in the lanes: in bytes where there is straight code.
+    """
+    pool = PoolAttr.of("max", (3, 3), strides, (1, 1, 1, 1))
+    shape = Shape((1, 32, 8, columns), filters, pool=pool, folds=True)
+    loops = loops_of(shape)
+    pairs = loops[loops.index("scf.for %ox") :]
+    assert ("scf.for %px" not in pairs) == (strides == (2, 2))
+    assert ("scf.for %oc" not in pairs[: pairs.index("scf.for %py")]) == straight
+    assert (f"reach {filters + 8} " in pairs) == (straight and strides == (2, 2))
+    assert (f"reach {filters + 4} " in pairs) == (not straight)
+
+
 TWICE = Shape((1, 16, 6, 9), 6, (3, 3), pads=(1, 1, 1, 1))
 KINDS = {
     "3x3, 16 channels": TWICE,
@@ -204,6 +267,16 @@ KINDS = {
         (1, 36, 6, 8), 15, (3, 3), (2, 1), (1, 1, 1, 1), groups=3, unsigned=True
     ),
     "1x3, 24 channels, dilation of seven": Shape((1, 24, 3, 19), 5, (1, 3), dilations=(1, 7)),
+    "1x1, 32 channels, folded": Shape(
+        (1, 32, 9, 15),
+        13,
+        pool=PoolAttr.of("max", (3, 3), (2, 2), (1, 1, 1, 1)),
+        folds=True,
+        points=(3, -5),
+    ),
+    "3x3, 16 channels, folded, unsigned": replace(
+        TWICE, pool=PoolAttr.of("max", (3, 3), (2, 2)), folds=True, unsigned=True, filters=16
+    ),
     "2x1, 130 channels": Shape((1, 130, 4, 3), 3, (2, 1), pads=(1, 0, 1, 0)),
 }
 WITHOUT_VECTORS = {name: replace(shape, mode="fixed") for name, shape in KINDS.items()}
