@@ -50,7 +50,7 @@ class Part:
 
     `skipped`: the bytes from the place of its first tap to the first one on the map. `lead`: the
     bytes of the first vector that lie on padding; then the others are whole vectors. `taps`: the
-    number of runs.
+    number of runs. `parts`: in how many parts of so many bytes one run is multiplied.
     """
 
     vector: int
@@ -58,6 +58,12 @@ class Part:
     skipped: int = 0
     lead: int = 0
     taps: int = 1
+    parts: int = 1
+
+    @property
+    def vectors(self) -> int:
+        """The vectors of all runs, or of all parts of one."""
+        return self.taps * self.parts * -(-self.bytes // BYTES)
 
 
 @dataclass(frozen=True)
@@ -100,10 +106,7 @@ class BlockPlan:
     def parts(self) -> int:
         """In how many parts a kernel row is multiplied, one if there are several rows or runs."""
         several = self.rows.kernel > 1 or self.taps > 1
-        if several or self.whole < PARTS.stop or self.run % BYTES:
-            return 1
-        fitting = (n for n in range(2, self.whole) if self.whole % n == 0)
-        return next((n for n in fitting if self.whole // n in PARTS), 1)
+        return 1 if several else parts_of(self.run)
 
     @property
     def vectors(self) -> int:
@@ -130,8 +133,6 @@ class BlockPlan:
     @property
     def down(self) -> int:
         """Bytes from a row of a window to the next one."""
-        if self.parts > 1:
-            return self.vectors * BYTES
         return self.rows.dilation * self.line
 
     @property
@@ -160,7 +161,9 @@ class BlockPlan:
             part, high = self.part(column), self.columns.taps(column)[1]
             if part.lead and (high < self.columns.kernel or part.bytes - part.lead > line):
                 return False
-            if self.vectors - part.taps * -(-part.bytes // BYTES) > MOST_SKIPPED:
+            if part.vectors > LONGEST * part.parts:
+                return False
+            if self.parts == 1 and self.whole - part.vectors > MOST_SKIPPED:
                 return False
         return len(self.singles) <= MOST_BORDERS
 
@@ -173,29 +176,31 @@ class BlockPlan:
         skipped = low * self.channels
         vector, lead = divmod(skipped, BYTES)
         if lead:
-            return Part(vector, (self.vectors - vector) * BYTES, skipped, lead)
-        return Part(vector, (high - low) * self.channels // self.parts, skipped)
+            return Part(vector, (self.whole - vector) * BYTES, skipped, lead)
+        run = (high - low) * self.channels
+        parts = 1 if self.parts == 1 else parts_of(run)
+        return Part(vector, run // parts, skipped, parts=parts)
 
     def ends(self, part: Part) -> bool:
         """Whether the last vectors of a window's runs are those of whole ones."""
-        vectors = self.vectors // self.taps
-        return (part.vector + -(-part.bytes // BYTES)) % vectors == 0
+        vectors = self.whole // self.taps
+        return (part.vector + part.vectors // part.taps) % vectors == 0
 
     # -- what it takes ---------------------------------------------------------------------------
 
     def block(self, part: Part, pixels: int) -> int:
         """The instructions of some pixels and four filters that have a part of their runs."""
-        vectors = part.taps * -(-part.bytes // BYTES)
+        vectors = part.vectors // part.parts
         apart = self.near if self.near is not None and self.near < vectors else vectors
         loads = vectors + (apart if pixels == PAIR else 0)
         more = part.taps * (part.bytes % BYTES > 0 or part.lead > 0)
         products = vectors * FOUR * (1 + pixels)
-        return self.rows.kernel * self.parts * (products + loads + more + ROW) + STORED
+        return self.rows.kernel * part.parts * (products + loads + more + ROW) + STORED
 
     @property
     def whole_part(self) -> Part:
         """What a window has that padding does not cut."""
-        return Part(0, self.run // self.parts, taps=self.taps)
+        return Part(0, self.run // self.parts, taps=self.taps, parts=self.parts)
 
     @property
     def total(self) -> float:
@@ -233,7 +238,7 @@ class BlockPlan:
     def size(self, column: int) -> tuple[int, int, int]:
         """The runs of a window, the bytes of each, and those of them on padding."""
         part = self.part(column)
-        return part.taps, part.bytes, part.lead
+        return part.taps, part.parts * part.bytes, part.lead
 
     @property
     def pairs(self) -> range:
@@ -265,3 +270,12 @@ class BlockPlan:
         """The outputs of a row whose columns no padding cuts, a half-open range."""
         span = interior(self.columns, None if self.pool is None else self.pool[1])
         return (0, 0) if span.empty else (span.low, span.high)
+
+
+def parts_of(run: int) -> int:
+    """In how many parts of whole vectors the run of a kernel's only row is multiplied."""
+    vectors, rest = divmod(run, BYTES)
+    if rest or vectors < PARTS.stop:
+        return 1
+    fitting = (n for n in range(2, vectors) if vectors % n == 0)
+    return next((n for n in fitting if vectors // n in PARTS), 1)

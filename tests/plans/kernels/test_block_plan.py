@@ -20,6 +20,7 @@ def plan_of(
 
 THREE = Axis(9, 3, 1, 1, 1)
 """Windows of three taps, of which padding cuts the first and the last one."""
+PADS = st.integers(0, 5)
 AXES = st.builds(
     Axis,
     st.integers(1, 12),
@@ -46,7 +47,11 @@ def test_what_padding_cuts_of_runs(channels: int, whole: Part, left: Part, right
     assert plan.borders == [0, 8]
 
 
-@given(st.integers(1, 40), AXES, AXES)
+@given(
+    st.integers(1, 40) | st.sampled_from((16, 32, 48, 64)),
+    AXES | st.builds(Axis, st.integers(1, 12), st.integers(5, 11), st.just(1), PADS, PADS),
+    AXES | st.builds(Axis, st.integers(1, 3)),
+)
 def test_runs_lie_on_the_map_and_have_all_of_its_taps(
     channels: int, columns: Axis, rows: Axis
 ) -> None:
@@ -59,10 +64,11 @@ def test_runs_lie_on_the_map_and_have_all_of_its_taps(
         part, (low, high) = plan.part(column), columns.taps(column)
         first, end = (columns.start(column) + each for each in (low, high))
         assert columns.start(column) * channels + part.skipped == first * channels
-        read = first * channels + part.bytes - part.lead
+        read = first * channels + part.parts * part.bytes - part.lead
         assert end * channels <= read <= line
-        assert 16 * part.vector + part.bytes <= 16 * plan.vectors
+        assert part.vector + part.vectors <= plan.whole
         assert part.lead == 0 or part.bytes % 16 == 0
+        assert part.parts == 1 or part.bytes % 16 == 0
 
 
 @given(st.integers(1, 40), AXES, st.none() | st.tuples(AXES, AXES))
@@ -94,6 +100,21 @@ def test_long_runs_of_one_row_have_parts(channels: int, parts: int) -> None:
     assert plan.vectors * parts == plan.whole
     assert parts == 1 or plan.vectors in PARTS
     assert plan.fits == (plan.vectors <= LONGEST)
+
+
+@pytest.mark.parametrize(
+    ("channels", "left", "right"),
+    [
+        (32, Part(6, 128, 96), Part(0, 128)),  # 4 of 7 taps are 8 of 14 vectors: no parts
+        (64, Part(12, 128, 192, parts=2), Part(0, 128, parts=2)),
+        (72, Part(13, 304, 216, 8), Part(0, 288)),  # no whole number of vectors
+    ],
+)
+def test_padding_cuts_runs_that_have_parts(channels: int, left: Part, right: Part) -> None:
+    """What is left of a run has parts of its own."""
+    plan = plan_of(channels, Axis(9, 7, 1, 3, 3), Axis(1, 1))
+    assert [plan.part(each) for each in (0, 8)] == [left, right]
+    assert plan.fits == (channels != 72)  # 18 vectors are too many for one part
 
 
 def test_taps_that_lie_apart_are_runs() -> None:

@@ -258,13 +258,16 @@ class BlockKernel:
         part = spot.part
         at = b.add(self.grid.origin(b, row, spot.column), self.first_channel)
         at = b.add(b.add(at, spot.skipped), b.mul(low, self.grid.row_step))
-        count = b.sub(high, low) if plan.parts == 1 else plan.parts
         rows = self.blocks.plan
-        step = block.count * rows.row // (self.grid.rows.kernel * plan.parts)
+        step = block.count * rows.row // self.grid.rows.kernel
         first = b.add(block.place + rows.head * block.count, b.mul(low, step))
+        count, down = b.sub(high, low), plan.down
+        if plan.parts > 1:  # parts of the only row of the kernel are read like rows
+            step = block.count * part.vectors // part.parts * WORDS
+            count, down = part.parts, part.bytes
         first = b.add(first, b.mul(spot.words, block.count))
         apart = self.apart if pixels == PAIR else 0
-        run = mve.Run(part.bytes, apart, plan.down, step, block.count, part.lead, part.taps)
+        run = mve.Run(part.bytes, apart, down, step, block.count, part.lead, part.taps)
         run = replace(run, across=plan.across if part.taps > 1 else 0)
         run = replace(run, tail=plan.tail if plan.ends(part) else WORDS)
         run = replace(run, pitch=run.read) if count == 1 else run
