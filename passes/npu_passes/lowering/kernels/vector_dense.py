@@ -219,12 +219,13 @@ class VectorDenseKernel:
         """What is kept of the sums of some pixels, for `count` filters.
 
         The first pixel is an output at any row and column. With others, `places` bytes behind it,
-        no padding cuts the columns of the windows. `inner`: their loads may read on.
+        no padding cuts the columns of the windows. `inner`: nor does it those of one, and their
+        loads may read on.
         """
         b, sums = self.b, dict[tuple[int, int], SSAValue]()
         later = self.is_short and isinstance(self.outputs, VectorOutputs)
         base = b.add(self.grid.origin(b, row, column), self.first_channel)
-        inside = len(places) > 1 or not self.grid.cuts_rows
+        inside = len(places) > 1 or not self.grid.cuts_rows or (inner and self.reads_on)
         columns = None if inside else tap_range(b, self.columns, column)
         at = self.starts.columns.inside[0] if inside else column
         rows = tap_range(b, self.rows, row)

@@ -366,6 +366,12 @@ def test_up_to_four_vectors_have_no_pointers(one: Shape, other: int) -> None:
     assert lengths(loops_of(replace(one, input=(images, other, height, width))))
 
 
+def test_the_last_pixel_of_a_pooled_window_reads_whole_rows() -> None:
+    """It is alone behind two pixels. Loads of its taps, of 4 bytes, would read on."""
+    pool = PoolAttr.of("max", (3, 3), (1, 2))
+    loops_of(Shape((1, 4, 13, 15), 16, (7, 7), (2, 2), (0, 1, 0, 0), pool=pool, mode="fixed"))
+
+
 def runs_of(loops: str) -> list[tuple[str, ...]]:
     """Of each op its results, its rows, the bytes of its runs, and how far apart pixels are."""
     found = r"(%\w+(?:, %\w+)?) = mve\.mul_runs .* rows (%\w+) run (\d+) apart (\d+)"
