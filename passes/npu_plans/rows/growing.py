@@ -124,6 +124,8 @@ class Growing:
         for place, layer in enumerate(step.layers):
             if place == 0 and self.layers:
                 users = self.function.users[self.layers[-1].map]
+                if not users:
+                    return False  # a map that nobody reads has no ring
                 self.needed = max(self.needed, *users)
             if not self.reads(layer):
                 return False

@@ -78,3 +78,15 @@ func.func @constant_part(%x : tensor<1x1x4x4xf32>, %w : tensor<1x2x3x3xf32>) -> 
   %3 = npu.max_pool2d %2 kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : tensor<1x1x4x4xf32> -> tensor<1x1x4x4xf32>
   func.return %3 : tensor<1x1x4x4xf32>
 }
+
+// -----
+
+// Nobody reads the second map, so a region ends with it or in front of it.
+// CHECK-LABEL: func.func @dead
+// CHECK-NOT: npu.rows
+func.func @dead(%x : tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = npu.relu %x : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+  %1 = npu.relu %0 : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+  %2 = npu.relu %0 : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+  func.return %2 : tensor<1x4x8x8xf32>
+}
