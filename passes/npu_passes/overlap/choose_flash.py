@@ -13,8 +13,9 @@ The decision: which layers are fast, so that all constants take at most `npu.fla
 module, or the flash of the machine, and one inference takes the fewest instructions. Each layer is
 lowered in both forms, on a copy: that tells the bytes of its constants, and an estimate of its
 instructions. Layers with a working memory stay fast, as their kernel has no small form;
-`npu-choose-kernels` gives them one only where their constants fit. If all layers can be fast, if no
-constant has integers, or if the module says which form all layers have, nothing changes.
+`npu-choose-kernels` gives them one only where their constants fit. If all layers can be fast, those
+of integers are, and no small form of them is built. If no constant has integers, or if the module
+says which form all layers have, nothing changes.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from npu_dialect.attributes import BY_CHANNEL, FLASH, FLASH_BYTES, PLANNED_AS, RUNS
 from npu_dialect.npu import Conv2dOp
 from npu_dialect.npu.layer import LayerOp
-from npu_dialect.npu.maps import Map, bytes_of, shape_of
+from npu_dialect.npu.maps import Map, bytes_of, map_type, shape_of
 from npu_dialect.target import machine_of
 from npu_dialect.walking import walk_kind
 from npu_passes.analysis.loop_work import Counter, UnknownWork
@@ -82,8 +83,8 @@ class ChooseFlashPass(RefusingPass):
         free = [each for each in layers if not has_scratch(each)]
         fast, rest = forms(ctx, op, layers, "fast"), others(op, layers)
         if rest + sum(each.bytes for each in fast.values()) <= budget:
-            return
-        small = forms(ctx, op, free, "small")
+            free = [each for each in free if computes_floats(each)]
+        small = forms(ctx, op, free, "small") if free else {}
         least = rest + sum(small.get(each, fast[each]).bytes for each in layers)
         offers = [offer(each, fast[each], small[each]) for each in free]
         chosen = taken(offers, budget - least)
@@ -129,6 +130,12 @@ def layers_in(module: ModuleOp) -> list[LayerOp]:
 def offer(layer: LayerOp, fast: Form, small: Form) -> Offer:
     """What the fast form of a layer takes and saves in one inference."""
     return Offer(fast.bytes - small.bytes, (small.work - fast.work) * (RUNS.get(layer) or 1))
+
+
+def computes_floats(layer: LayerOp) -> bool:
+    """Whether a layer computes floats: then its small form may take fewer instructions, too."""
+    assert layer.destination is not None
+    return map_type(layer.destination).get_element_type() == f32
 
 
 def has_scratch(layer: LayerOp) -> bool:
