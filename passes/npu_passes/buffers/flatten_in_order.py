@@ -21,6 +21,7 @@ from xdsl.ir import Operation
 
 from npu_dialect.npu import FullyConnectedOp
 from npu_dialect.npu.maps import is_buffer_type, shape_of
+from npu_passes.support.symbols import global_of
 
 
 def is_flattened(view: Operation, module: ModuleOp) -> bool:
@@ -49,12 +50,10 @@ def own_weights(layer: FullyConnectedOp, module: ModuleOp) -> memref.GlobalOp | 
     get = layer.weight.owner
     if not isinstance(get, memref.GetGlobalOp) or not get.memref.has_one_use():
         return None
-    name, found = get.name_.string_value(), None
     for op in module.walk():
         if isinstance(op, memref.GetGlobalOp) and op is not get and op.name_ == get.name_:
             return None
-        if isinstance(op, memref.GlobalOp) and op.sym_name.data == name:
-            found = op
+    found = global_of(module, get.name_.string_value())
     is_known = found is not None and isinstance(found.initial_value, DenseIntOrFPElementsAttr)
     return found if is_known else None
 

@@ -223,6 +223,14 @@ def test_outputs_are_folded_into_windows_that_overlap(shape: Shape) -> None:
 
 IMAGE = Shape((1, 3, 9, 10), 5, (3, 3), pads=(1, 1, 1, 1))
 LARGE = replace(IMAGE, input=(1, 3, 17, 19), filters=8)
+FOLDED = replace(
+    LARGE,
+    strides=(2, 2),
+    pads=(0, 0, 0, 0),
+    pool=PoolAttr.of("max", (3, 3), (2, 2)),
+    overlap=Overlap.ACCUMULATE,
+)
+"""Steps of two, folded into windows of a pool that overlap."""
 KINDS = {
     "three channels": LARGE,
     "near": replace(LARGE, input=(1, 1, 25, 20), kernel=(5, 4), pads=(2, 1, 2, 2), point=5),
@@ -239,43 +247,19 @@ KINDS = {
         pool=PoolAttr.of("max", (3, 3), (2, 2)),
         overlap=Overlap.ACCUMULATE,
     ),
-    "folded, 14 filters": replace(
-        LARGE,
-        filters=14,
-        strides=(2, 2),
-        pads=(0, 0, 0, 0),
-        unsigned=True,
-        pool=PoolAttr.of("max", (3, 3), (2, 2)),
-        overlap=Overlap.ACCUMULATE,
-    ),
+    "folded, 14 filters": replace(FOLDED, filters=14, unsigned=True),
     "folded, 14 filters, more windows": replace(
-        LARGE,
-        filters=14,
-        strides=(2, 2),
-        pads=(0, 0, 0, 0),
-        unsigned=True,
-        pool=PoolAttr.of("max", (3, 3), (2, 1)),
-        overlap=Overlap.ACCUMULATE,
+        FOLDED, filters=14, unsigned=True, pool=PoolAttr.of("max", (3, 3), (2, 1))
     ),
-    "folded, ends together": replace(
-        LARGE,
-        input=(1, 1, 11, 23),
-        filters=16,
-        strides=(2, 2),
-        pads=(0, 0, 0, 0),
-        pool=PoolAttr.of("max", (3, 3), (2, 2)),
-        overlap=Overlap.ACCUMULATE,
-    ),
+    "folded, ends together": replace(FOLDED, input=(1, 1, 11, 23), filters=16),
     "folded, ends together, cut": replace(
-        LARGE,
+        FOLDED,
         input=(1, 3, 12, 22),
         filters=12,
-        strides=(2, 2),
         pads=(0, 1, 0, 0),
         unsigned=True,
         point=3,
         pool=PoolAttr.of("max", (2, 3), (1, 2)),
-        overlap=Overlap.ACCUMULATE,
     ),
     "four channels on a small map": replace(
         LARGE, input=(1, 4, 14, 15), filters=32, last=True, point=3
