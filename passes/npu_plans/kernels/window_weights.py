@@ -118,5 +118,7 @@ class Weights:
             for column in range(kept):
                 for row in range(rows):
                     at = start + self.form.rows * column + row
-                    found[at : at + whole : self.pitch] = weights[:, row, column]
+                    places = found[at : at + whole : self.pitch]
+                    # What no phase reads lies on padding; the table ends without the last one's.
+                    places[:] = weights[: len(places), row, column]
         return found

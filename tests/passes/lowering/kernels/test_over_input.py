@@ -132,6 +132,7 @@ AHEAD = replace(PLAIN, input=(1, 5, 13, 5), strides=(1, 1), point=-7)
 
 @settings(deadline=None, max_examples=10)
 @given(SHAPES, st.integers(1, 17), st.integers(1, 8))
+@example(replace(PLAIN, strides=(1, 1), pads=(0, 0, 0, 1)), 12, 2)  # a column that is all padding
 def test_patches_are_gathered_ahead(shape: Shape, height: int, width: int) -> None:
     """Where windows move by one row, outputs overwrite the rows of which patches are there."""
     shape = replace(shape, input=(1, 5, height, width), strides=(1, shape.strides[1]))
