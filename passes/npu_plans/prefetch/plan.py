@@ -88,7 +88,7 @@ class Plan:
 
     def can_live(self, transfer: Transfer, places: range) -> bool:
         """Whether a transfer may run at these places, too, and its buffers live there."""
-        return self.may_run(places) and self.makes_room(transfer.start, places)
+        return self.may_run(places) and self.makes_room(transfer, places)
 
     def may_run(self, places: range) -> bool:
         """Whether one more transfer may run from the first of these places to the last."""
@@ -166,15 +166,17 @@ class Plan:
         between = (self.block.steps[number] for number in self.order[first + 1 : last])
         return sum(step.spare if spare else step.work for step in between)
 
-    def makes_room(self, start: int, places: range) -> bool:
+    def makes_room(self, transfer: Transfer, places: range) -> bool:
         """Whether the buffers of a transfer can also be in use at these places.
 
         A buffer in whose memory something else lives there is put where nothing lives during its
         longer life, or others make way. One that shares memory with another one already stays where
-        it is.
+        it is. A store needs no room where its buffer lives anyway, unless its bytes are in use there.
         """
-        for number in self.buffers.get(start, ()):
+        for number in self.buffers.get(transfer.start, ()):
             buffer, life = self.block.buffers[number], self.lived(number)
+            if self.lies_there(transfer, number, places):
+                continue
             here = (self.offsets[number], self.offsets[number] + buffer.size)
             if not any(meet(here, other) for other in self.taken(number, places)):
                 continue
@@ -187,6 +189,17 @@ class Plan:
             elif not self.make_way(number, longer):
                 return False
         return True
+
+    def lies_there(self, transfer: Transfer, number: int, places: range) -> bool:
+        """Whether a buffer lives at these places anyway, and nothing overwrites what a store reads.
+
+        That need not be all of it: other buffers may lie in parts that are not filled yet.
+        """
+        life = self.lived(number)
+        if transfer.load or places.start < life.start or life.stop < places.stop:
+            return False
+        read, taken = self.used(number, self.place[transfer.start]), self.taken(number, places)
+        return not any(meet(part, other) for part in read for other in taken)
 
     def gap(self, number: int, taken: Sequence[Span]) -> int | None:
         """The lowest offset at which a buffer meets none of some spans; None without one."""

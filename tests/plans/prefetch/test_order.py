@@ -302,6 +302,42 @@ def test_a_store_ends_before_a_part_takes_its_place(capacity: int, order: Order)
     assert ordered(block, capacity) == order
 
 
+@pytest.mark.parametrize(
+    ("beside", "order"), [((8, 12), (0, 1, 3, 2, 4)), ((4, 12), (0, 1, 2, 3, 4))]
+)
+def test_a_part_leaves_while_others_lie_in_parts_not_filled_yet(
+    beside: Span, order: tuple[int, ...]
+) -> None:
+    """Bytes 0 to 7 of 16 are stored. What is in use beside step 3 lies behind them, or not."""
+    block = Block(
+        (
+            Step((Touch("a", ((0, 8),), True),), work=1),
+            Step((Touch("a", ((0, 8),), False),)),
+            Step((Touch("a", ((0, 8),), False),), needs=(1,)),
+            replace(LAYER, inside=(beside,)),
+            Step((Touch("a", ((8, 16),), True),), work=1),
+        ),
+        (Transfer(1, 2, False),),
+        (Lived(0, 16, (0, 1, 2, 4), fills=((0, (0, 8)), (4, (8, 16)))),),
+    )
+    assert ordered(block, 16) == Order(order, (0,))
+
+
+def test_what_a_layer_overwrites_has_left_before() -> None:
+    """Layer 3 reads a buffer and writes over it, so that it lives beside the layer anyway."""
+    block = Block(
+        (
+            Step((Touch("a", None, True),), work=1),
+            *(Step((Touch("a", None, False),)), Step((Touch("a", None, False),), needs=(1,))),
+            Step((Touch("a", None, False), Touch("b", None, True)), work=1),
+            Step((Touch("b", None, False),), work=1),
+        ),
+        (Transfer(1, 2, False),),
+        (Lived(0, 8, (0, 1, 2, 3)), Lived(0, 8, (3, 4))),
+    )
+    assert ordered(block, 32).steps == (0, 1, 2, 3, 4)
+
+
 OTHER, SHORT = Lived(4, 4, (0, 4)), Lived(4, 4, (0,))
 
 
