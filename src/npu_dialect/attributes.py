@@ -353,7 +353,7 @@ DOUBLE_BUFFERED = Key(
     UNIT,
     "the transfers of the loop overlap with its computation",
     writers="npu-double-buffer, npu-overlap-rows",
-    readers="people",
+    readers="npu-unroll-loops, people",
     absent="they do not overlap",
 )
 NOT_DOUBLE_BUFFERED = Key(

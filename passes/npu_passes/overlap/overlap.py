@@ -150,20 +150,28 @@ def schedule_with(loop: scf.ForOp, ahead: int, *, late_sums: bool) -> Schedule:
 
 
 def trip(loop: scf.ForOp) -> tuple[int, int, int]:
-    """First value, number of steps and increment of a loop.
+    """First value, number of steps and increment of a loop that carries no values.
 
     Raises: NotPossible if its bounds are not constant, it carries values, or it has fewer than 2
         steps.
     """
-    first, end, step = (constant_of(value) for value in (loop.lb, loop.ub, loop.step))
-    if first is None or end is None or step is None or step < 1:
-        raise NotPossible("its bounds are not known")
+    first, rounds, step = counted(loop)
     if loop.iter_args:
         raise NotPossible("it carries values")
-    rounds = max(0, -(-(end - first) // step))
     if rounds < 2:
         raise NotPossible(f"it has {rounds} step" + "s" * (rounds != 1))
     return first, rounds, step
+
+
+def counted(loop: scf.ForOp) -> tuple[int, int, int]:
+    """First value, number of steps and increment of a loop, which may carry values.
+
+    Raises: NotPossible if its bounds are not constant.
+    """
+    first, end, step = (constant_of(value) for value in (loop.lb, loop.ub, loop.step))
+    if first is None or end is None or step is None or step < 1:
+        raise NotPossible("its bounds are not known")
+    return first, max(0, -(-(end - first) // step)), step
 
 
 def is_load(start: StartOp) -> bool:

@@ -1,4 +1,4 @@
-"""Short loops around double-buffered ones, step by step: the same results, in less time."""
+"""Short loops around double-buffered ones, and these, step by step: the same in less time."""
 
 from __future__ import annotations
 
@@ -95,3 +95,64 @@ def test_the_same_in_less_time(outer: int, inner: int, steps: int) -> None:
     else:
         assert after.total < before.total
         assert after.bare_bytes < before.bare_bytes
+
+
+def two_ahead(tiles: int, *, store: bool) -> ModuleOp:
+    """A ReLU of a map on chip, and one of a map in `tiles` tiles, whose loads start two ahead.
+
+    With `store` each tile leaves in its step; else the last one leaves behind the loop.
+    """
+    tile, map_ = (f"1x{CHANNELS}x{rows}x{COLUMNS}xf32" for rows in (1, tiles))
+    steps = [CHANNELS * tiles * COLUMNS, tiles * COLUMNS, COLUMNS, 1]
+    off = f"memref<{tile}, strided<{steps}, offset: ?>, #npu.dram>"
+    on, maps = f"memref<{tile}, #npu.sram>", f"memref<{map_}, #npu.dram>"
+    front = f"memref<1x{24 * CHANNELS}x1x{COLUMNS}xf32, #npu.sram>"
+    leaves = f"""
+          %out = memref.subview %y[0, 0, {"%i" if store else "0"}, 0] [1, {CHANNELS}, 1, {COLUMNS}]
+            [1, 1, 1, 1] : {maps} to {off}
+          %s = dma.start %b to %out channel 3 : {on} to {off}
+          dma.wait %s"""
+    text = f"""
+    func.func @f(%x : {maps} {{dram.input}}, %y : {maps} {{dram.output}}) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %tiles = arith.constant {tiles} : index
+      %d = sram.alloc : {front}
+      npu.relu ins(%d : {front}) outs(%d : {front}) {{npu.runs = 1 : i64}}
+      %a = sram.alloc : {on}
+      %b = sram.alloc : {on}
+      scf.for %i = %c0 to %tiles step %c1 {{
+        %in = memref.subview %x[0, 0, %i, 0] [1, {CHANNELS}, 1, {COLUMNS}] [1, 1, 1, 1]
+          : {maps} to {off}
+        %t = dma.start %in to %a channel 1 : {off} to {on}
+        dma.wait %t
+        npu.relu ins(%a : {on}) outs(%b : {on}) {{npu.runs = {tiles} : i64}}
+        {leaves if store else ""}
+      }} {{npu.double_buffer, npu.two_ahead}}
+      {"" if store else leaves}
+      func.return
+    }}"""
+    module = Parser(context(), text).parse_module()
+    module.attributes["npu.target"] = TargetAttr.of(MACHINE)
+    DoubleBufferPass().apply(context(), module)
+    return module
+
+
+@settings(max_examples=8, deadline=None)
+@given(tiles=st.integers(5, 8), own_steps=st.integers(0, 6), store=st.booleans())
+def test_loads_two_ahead_start_beside_the_layer_in_front(
+    tiles: int, own_steps: int, store: bool
+) -> None:
+    """Two steps are behind the loop, and with stores one is in front of it."""
+    plain, unrolled = two_ahead(tiles, store=store), two_ahead(tiles, store=store)
+    UnrollLoopsPass(own_steps=own_steps).apply(context(), unrolled)
+    loops = [op for op in unrolled.walk() if isinstance(op, scf.ForOp)]
+    assert len(loops) == (own_steps < tiles - 2 - store)
+    x = np.random.default_rng(1).normal(size=(1, CHANNELS, tiles, COLUMNS)).astype(np.float32)
+    before, after = timed(finished(plain)), timed(finished(unrolled))
+    (expected,), (found,) = (run_function(each, "f", [x]) for each in (plain, unrolled))
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found[:, :, 0], np.maximum(x[:, :, 0 if store else -1], 0))
+    assert after.bytes == before.bytes
+    assert after.compute == before.compute
+    assert after.total == before.total if loops else after.total < before.total

@@ -69,29 +69,3 @@ func.func @once(%x : memref<8x4x8xf32, #npu.dram>) {
   }
   func.return
 }
-
-// -----
-
-// The loop carries a value from step to step.
-// CHECK-LABEL: func.func @carried
-// CHECK: scf.for %o
-func.func @carried(%x : memref<8x4x8xf32, #npu.dram>) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
-  %c4 = arith.constant 4 : index
-  %c5 = arith.constant 5 : index
-  %b = sram.alloc : memref<1x4x8xf32, #npu.sram>
-  %last = scf.for %o = %c0 to %c4 step %c2 iter_args(%n = %c0) -> (index) {
-    %a = sram.alloc : memref<2x4x8xf32, #npu.sram>
-    %first = memref.subview %x[%o, 0, 0] [1, 4, 8] [1, 1, 1] : memref<8x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
-    scf.for %i = %c0 to %c2 step %c1 {
-      npu.relu ins(%b : memref<1x4x8xf32, #npu.sram>) outs(%b : memref<1x4x8xf32, #npu.sram>) {npu.layer = "act", npu.runs = 4 : i64, npu.tile = {bytes = 1 : i64}}
-    } {npu.double_buffered}
-    %t = dma.start %first to %b channel 1 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
-    dma.wait %t
-    %m = arith.addi %n, %o : index
-    scf.yield %m : index
-  }
-  func.return
-}

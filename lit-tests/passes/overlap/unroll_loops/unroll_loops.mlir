@@ -1,5 +1,5 @@
-// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-unroll-loops | filecheck %s
-// RUN: npu-opt %s --split-input-file --pass-pipeline=npu-unroll-loops{steps=3} | filecheck %s --check-prefix=THREE
+// RUN: npu-opt %s --split-input-file -p 'npu-unroll-loops{own-steps=0}' | filecheck %s
+// RUN: npu-opt %s --split-input-file -p 'npu-unroll-loops{steps=3 own-steps=0}' | filecheck %s --check-prefix=THREE
 
 // The pass rejects nothing: other loops stay as they are (left_alone.mlir).
 
@@ -97,4 +97,35 @@ func.func @nest(%x : memref<8x4x8xf32, #npu.dram>) {
     }
   }
   func.return
+}
+
+// -----
+
+// What the loop carries goes from step to step: 0 + 0, and then 0 + 2, of which nothing is left to compute.
+// CHECK-LABEL: func.func @carried
+// THREE-LABEL: func.func @carried
+// CHECK: [[TWO:%.*]] = arith.constant 2 : index
+// CHECK-NOT: scf.for %o
+// CHECK-COUNT-2: npu.double_buffered
+// CHECK-NOT: arith.addi
+// CHECK: func.return [[TWO]]
+func.func @carried(%x : memref<8x4x8xf32, #npu.dram>) -> index {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c5 = arith.constant 5 : index
+  %b = sram.alloc : memref<1x4x8xf32, #npu.sram>
+  %last = scf.for %o = %c0 to %c4 step %c2 iter_args(%n = %c0) -> (index) {
+    %a = sram.alloc : memref<2x4x8xf32, #npu.sram>
+    %first = memref.subview %x[%o, 0, 0] [1, 4, 8] [1, 1, 1] : memref<8x4x8xf32, #npu.dram> to memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram>
+    scf.for %i = %c0 to %c2 step %c1 {
+      npu.relu ins(%b : memref<1x4x8xf32, #npu.sram>) outs(%b : memref<1x4x8xf32, #npu.sram>) {npu.layer = "act", npu.runs = 4 : i64, npu.tile = {bytes = 1 : i64}}
+    } {npu.double_buffered}
+    %t = dma.start %first to %b channel 1 : memref<1x4x8xf32, strided<[32, 8, 1], offset: ?>, #npu.dram> to memref<1x4x8xf32, #npu.sram>
+    dma.wait %t
+    %m = arith.addi %n, %o : index
+    scf.yield %m : index
+  }
+  func.return %last : index
 }
