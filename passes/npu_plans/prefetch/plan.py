@@ -171,7 +171,7 @@ class Plan:
 
         A buffer in whose memory something else lives there is put where nothing lives during its
         longer life, or others make way. One that shares memory with another one already stays where
-        it is. A store needs no room where its buffer lives anyway, unless its bytes are in use there.
+        it is. A store needs no room where its buffer lives anyway and keeps what is stored.
         """
         for number in self.buffers.get(transfer.start, ()):
             buffer, life = self.block.buffers[number], self.lived(number)
