@@ -11,9 +11,9 @@ offsets. A loop of at most `steps` steps around a loop whose steps overlap becom
                                                 the last step of %in, and the store
 
 In a loop, the first load of a step cannot start in the step before it. `npu-prefetch` moves it
-there once both stand in one block. So does a loop of at most `own-steps` steps that overlap, if it
-lies in no other loop: layers in front of it then run beside its loads, too. The tokens that it
-carries become those of the starts:
+there once both stand in one block. A loop of at most `own-steps` steps that overlap becomes its
+steps, too, if it lies in no other loop: layers in front of it then run beside its loads. The tokens
+that it carries become those of the starts:
 
     %t1 = dma.start ...                         %t1 = dma.start ...
     scf.for %i = %c0 to %c2 step %c1            %t2 = dma.start %rows(2) to %a(2)
