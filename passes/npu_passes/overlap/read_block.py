@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import SymbolRefAttr
@@ -139,7 +140,7 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
     buffers = tuple(
         Lived(
             *(each.offset, each.size, steps_of(each, block, number), each.alignment, each.room),
-            fills_of(each, numbering, points),
+            parts_of(each, numbering, points, {each.start: each.wait for each in transfers}),
         )
         for each in placed
         if each.home is block
@@ -172,17 +173,26 @@ def steps_of(placed: Placed, block: Block, number: Mapping[Operation, int]) -> t
     return tuple(sorted(number[op] for op in found if op is not None))
 
 
-def fills_of(
-    placed: Placed, numbering: Numbering, steps: Mapping[int, int]
-) -> tuple[tuple[int, Span], ...]:
-    """The steps from which on parts of a buffer are in use; none if it is in use as a whole.
+def parts_of(
+    placed: Placed, numbering: Numbering, steps: Mapping[int, int], waits: Mapping[int, int]
+) -> tuple[tuple[Span, tuple[int, ...]], ...]:
+    """The parts of a buffer and the steps that use them; none if it is in use as a whole.
 
-    `steps`: the step at each program point.
+    A double buffer has two parts: in front of its loop the first one is loaded, and the last one is
+    used behind it. `steps`: the step at each program point. `waits`: for each step that starts a
+    transfer the one that waits for it, which uses the same part.
     """
     found = numbering.filling(placed.value)
     if all(end - start == placed.size for _, start, end in found):
         return ()
-    return tuple((steps[point], (start, end)) for point, start, end in found)
+    bounds = sorted({each for _, *span in found for each in span})
+    parts: list[tuple[Span, tuple[int, ...]]] = []
+    for first, stop in pairwise(bounds):
+        users = {steps[at] for at, start, end in found if start <= first and stop <= end}
+        users.update(waits[each] for each in tuple(users) if each in waits)
+        if users:
+            parts.append(((first, stop), tuple(sorted(users))))
+    return tuple(parts)
 
 
 def spans_inside(

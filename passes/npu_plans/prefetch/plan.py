@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ import numpy.typing as npt
 from npu_plans.prefetch.problem import Block, Lived, Span, Step, Touch, Transfer
 
 Ints = npt.NDArray[np.int64]
+
+Part: TypeAlias = tuple[Span, range]
+"""A part of a buffer, in bytes from its start, and the places at which it is in use."""
 
 MOST_STEPS = 400
 """How many steps a start or a wait may cross; it bounds the time of planning."""
@@ -36,6 +40,7 @@ class Saved:
     place: tuple[int, ...]
     offsets: tuple[int, ...]
     lives: Ints
+    parts: tuple[Sequence[Part], ...]
     running: tuple[int, ...]
 
 
@@ -57,6 +62,8 @@ class Plan:
                 self.buffers.setdefault(step, []).append(number)
         self.lives = np.zeros((len(block.buffers), 2), np.int64)
         """The first place at which each buffer lives, and the one behind the last."""
+        self.parts: list[Sequence[Part]] = [() for _ in block.buffers]
+        """The parts of buffers that are not in use as a whole; none for the others."""
         for number in range(len(block.buffers)):
             self.set_life(number, self.life(number))
         self.nested = [number for number, step in enumerate(block.steps) if step.inside]
@@ -71,13 +78,15 @@ class Plan:
             tuple(self.place),
             tuple(self.offsets),
             self.lives.copy(),
+            tuple(self.parts),
             tuple(self.running),
         )
 
     def restore(self, saved: Saved) -> None:
         """Go back to a plan from before."""
         self.order[:], self.place[:], self.offsets[:] = saved.order, saved.place, saved.offsets
-        self.lives, self.running[:] = saved.lives.copy(), saved.running
+        self.lives, self.parts[:] = saved.lives.copy(), saved.parts
+        self.running[:] = saved.running
 
     def count(self, first: int, end: int) -> None:
         """Count the transfers that run behind each step, for the steps at some places."""
@@ -99,14 +108,20 @@ class Plan:
         first, stop = self.lives[buffer].tolist()
         return range(first, stop)
 
-    def set_life(self, buffer: int, places: range) -> None:
-        """Let a buffer live at some places."""
+    def set_life(self, buffer: int, places: range, *, whole: bool = False) -> None:
+        """Let a buffer live at some places; with `whole`, all of it at each of them."""
         self.lives[buffer] = places.start, places.stop
+        parts = () if whole else self.block.buffers[buffer].parts
+        self.parts[buffer] = [(part, self.between(steps)) for part, steps in parts]
+
+    def between(self, steps: Sequence[int]) -> range:
+        """The places from the first to the last of some steps."""
+        places = [self.place[step] for step in steps]
+        return range(min(places), max(places) + 1) if places else range(0)
 
     def life(self, buffer: int) -> range:
         """The places between the uses of a buffer."""
-        places = [self.place[step] for step in self.block.buffers[buffer].uses]
-        return range(min(places), max(places) + 1) if places else range(0)
+        return self.between(self.block.buffers[buffer].uses)
 
     def before(
         self, transfer: Transfer, group: list[int], *, in_turn: bool = True
@@ -171,15 +186,14 @@ class Plan:
 
         A buffer in whose memory something else lives there is put where nothing lives during its
         longer life, or others make way. One that shares memory with another one already stays where
-        it is. A store needs no room where its buffer lives anyway and keeps what is stored.
+        it is. What counts is the part of the buffer that the transfer loads or stores.
         """
         for number in self.buffers.get(transfer.start, ()):
             buffer, life = self.block.buffers[number], self.lived(number)
-            if self.lies_there(transfer, number, places):
+            taken = self.taken(number, places)
+            if not any(meet(one, other) for one in self.moved(number, transfer) for other in taken):
                 continue
             here = (self.offsets[number], self.offsets[number] + buffer.size)
-            if not any(meet(here, other) for other in self.taken(number, places)):
-                continue
             if any(meet(here, other) for other in self.taken(number, life)):
                 return False
             longer = range(min(life.start, places.start), max(life.stop, places.stop))
@@ -190,16 +204,11 @@ class Plan:
                 return False
         return True
 
-    def lies_there(self, transfer: Transfer, number: int, places: range) -> bool:
-        """Whether a buffer lives at these places anyway, and nothing overwrites what a store reads.
-
-        That need not be all of it: other buffers may lie in parts that are not filled yet.
-        """
-        life = self.lived(number)
-        if transfer.load or places.start < life.start or life.stop < places.stop:
-            return False
-        read, taken = self.used(number, self.place[transfer.start]), self.taken(number, places)
-        return not any(meet(part, other) for part in read for other in taken)
+    def moved(self, number: int, transfer: Transfer) -> list[Span]:
+        """The memory of a buffer that a transfer loads or stores: some of its parts, or all."""
+        buffer, offset = self.block.buffers[number], self.offsets[number]
+        parts = [part for part, steps in buffer.parts if transfer.start in steps]
+        return [(offset + first, offset + end) for first, end in parts or [(0, buffer.size)]]
 
     def gap(self, number: int, taken: Sequence[Span]) -> int | None:
         """The lowest offset at which a buffer meets none of some spans; None without one."""
@@ -215,7 +224,7 @@ class Plan:
         others = [each for each in self.living(number, life) if self.can_move(each)]
         largest = sorted([number, *others], key=lambda each: -sizes[each])
         before = self.lived(number)
-        self.set_life(number, life)
+        self.set_life(number, life, whole=True)
         for moved in (largest, sorted(largest, key=lambda each: each != number)):
             if self.put(moved):
                 return True
@@ -252,20 +261,23 @@ class Plan:
     ) -> list[Span]:
         """The memory in which other buffers than some live at these places."""
         others = self.living(number, places)
-        parts = (self.used(other, places.stop) for other in others if other not in without)
+        parts = (self.used(other, places) for other in others if other not in without)
         spans = set(chain.from_iterable(parts))
         for step in self.nested:
             if self.place[step] in places:
                 spans.update(self.block.steps[step].inside)
         return sorted(spans)
 
-    def used(self, number: int, stop: int) -> list[Span]:
-        """The memory of a buffer that is in use in front of a place: its parts, or all of it."""
-        buffer, offset = self.block.buffers[number], self.offsets[number]
-        if not buffer.fills:
-            return [(offset, offset + buffer.size)]
-        parts = [part for step, part in buffer.fills if self.place[step] < stop]
-        return [(offset + first, offset + end) for first, end in parts or [(0, buffer.size)]]
+    def used(self, number: int, places: range) -> list[Span]:
+        """The memory of a buffer that is in use at some of these places: parts of it, or all."""
+        offset = self.offsets[number]
+        if not (parts := self.parts[number]):
+            return [(offset, offset + self.block.buffers[number].size)]
+        return [
+            (offset + first, offset + end)
+            for (first, end), lived in parts
+            if lived.start < places.stop and places.start < lived.stop
+        ]
 
     def move(self, group: Sequence[int], to: int) -> None:
         """Move steps, in their order, in front of the step that is now at place `to`."""

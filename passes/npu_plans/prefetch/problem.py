@@ -97,9 +97,9 @@ class Lived:
     """A buffer that the block allocates: where it lies on chip, and the steps that use it.
 
     `offset`, `size` and `alignment` are in bytes. `room`: the memory in which it may lie, where
-    there are several, one behind the other; None: all bytes on chip. `fills`: if parts of it are
-    filled one after the other, the step from which on a part is in use, and the part, in bytes from
-    the start of the buffer.
+    there are several, one behind the other; None: all bytes on chip. `parts`: if it is not in use
+    as a whole, its parts, in bytes from the start of the buffer, and the steps that use each of
+    them. A part is in use from the first to the last of these.
     """
 
     offset: int
@@ -107,7 +107,7 @@ class Lived:
     uses: tuple[int, ...]
     alignment: int = 1
     room: Span | None = None
-    fills: tuple[tuple[int, Span], ...] = ()
+    parts: tuple[tuple[Span, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

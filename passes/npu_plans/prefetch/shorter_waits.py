@@ -17,13 +17,13 @@ from npu_plans.prefetch.plan import MOST_STEPS, Plan
 from npu_plans.prefetch.problem import Transfer
 from npu_plans.prefetch.timeline import Timeline
 
-MOST_ROUNDS = 6
+MOST_ROUNDS = 12
 """How often all transfers are tried, at most."""
-MOST_TRIES = 16
+MOST_TRIES = 64
 """How many places are tried one behind the other, for a start or a wait, that bring nothing."""
-MOST_STORES = 3
+MOST_STORES = 6
 """How many stores in front of a transfer may give way to it."""
-BESIDE = 60
+BESIDE = 250
 """How many steps in front of the start of a transfer a store may be waited for that delays it."""
 
 
@@ -113,7 +113,10 @@ def stores_before(plan: Plan, transfer: Transfer) -> list[Transfer]:
 
 
 def postponed(plan: Plan, store: Transfer) -> Iterator[range]:
-    """Start a store behind one more step that takes time, again and again; its wait makes way."""
+    """Start a store behind one more transfer, again and again; its wait makes way.
+
+    Behind a layer alone it would only have the bus later.
+    """
     first, touches = plan.place[store.start], plan.touches(store)
     for place in range(first + 1, min(len(plan.order), first + MOST_STEPS)):
         if plan.order[place] == store.wait and next(later(plan, store), None) is None:
@@ -122,6 +125,6 @@ def postponed(plan: Plan, store: Transfer) -> Iterator[range]:
         step = plan.block.steps[number]
         if step.fixed or step.meets(touches):
             return
-        if step.work or number in plan.starts:
+        if number in plan.starts:
             plan.move([store.start], place + 1)
             yield range(first, max(place, plan.place[store.wait]) + 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -58,19 +59,22 @@ class Random:
         touches = (Touch(("chip", source), None, False), Touch(("chip", 0), box, True))
         return self.add(Step(touches, work=1), "fill", source, part, source, 0)
 
-    def read(self) -> None:
-        """Add a step that reads all of buffer 0."""
-        self.add(Step((Touch(("chip", 0), None, False),), work=1), "read", 0, 0, 0)
+    def read(self, parts: range) -> int:
+        """Add a step that reads some parts of buffer 0."""
+        box = ((parts.start, parts.stop),)
+        step = Step((Touch(("chip", 0), box, False),), work=1)
+        return self.add(step, "read", parts.start, parts.stop, 0)
 
 
 @st.composite
 def blocks(draw: st.DrawFn) -> tuple[Block, list[tuple[str, int, int]]]:
     """A block whose layers read what is loaded just before, and whose maps are partly stored.
 
-    Buffer 0 is filled part by part; other buffers may lie where no part is yet.
+    Buffer 0 is filled and read part by part; other buffers may lie where no part is yet, or where
+    one is no longer.
     """
     random = Random(uses=[[]])
-    filled: list[int] = []
+    parts: list[list[int]] = []
     for _ in range(draw(st.integers(1, 8))):
         first = len(random.uses)
         random.uses += [[], []]
@@ -81,21 +85,26 @@ def blocks(draw: st.DrawFn) -> tuple[Block, list[tuple[str, int, int]]]:
         if draw(st.booleans()):
             random.transfer(first + 1, draw(st.integers(0, ROWS - 1)), load=False)
         if draw(st.booleans()):
-            filled.append(random.fill(first + 1, len(filled)))
+            parts.append([random.fill(first + 1, len(parts))])
+        if parts and draw(st.booleans()):
+            part = draw(st.integers(0, len(parts) - 1))
+            parts[part].append(random.read(range(part, part + 1)))
         if draw(st.integers(0, 5)) == 0:
             random.add(Step(fixed=draw(st.booleans())), "nothing")
-    random.read()
+    if not parts or draw(st.booleans()):
+        last = random.read(range(len(parts)))
+        parts = [[*steps, last] for steps in parts]
+    spans = tuple(((part, part + 1), tuple(steps)) for part, steps in enumerate(parts))
+    placed = [Lived(0, max(1, len(parts)), tuple(random.uses[0]), parts=spans)]
     lives = [(min(uses), max(uses)) for uses in random.uses]
-    fills = tuple((step, (part, part + 1)) for part, step in enumerate(filled))
-    placed = [Lived(0, max(1, len(filled)), tuple(random.uses[0]), fills=fills)]
     for number, (first, last) in enumerate(lives[1:], 1):
         beside = [
             placed[other].offset
             for other in range(1, number)
             if lives[other][0] <= last and first <= lives[other][1]
         ]
-        beside += range(sum(step <= last for step in filled) if first <= lives[0][1] else 0)
-        offset = next(at for at in range(len(lives) + len(filled)) if at not in beside)
+        beside += [at for (at, _), steps in spans if steps[0] <= last and first <= steps[-1]]
+        offset = next(at for at in range(len(lives) + len(parts)) if at not in beside)
         placed.append(Lived(offset, 1, tuple(random.uses[number])))
     return Block(tuple(random.steps), tuple(random.transfers), tuple(placed)), random.code
 
@@ -108,7 +117,6 @@ def executed(
     Fails if a step uses what has no contents.
     """
     chip: dict[int, object] = dict.fromkeys(range(2 * len(offsets) + 12), 0)
-    parts = sum(what == "fill" for what, *_ in code)
     far: list[object] = list(range(ROWS))
     for number in steps:
         what, one, other = code[number]
@@ -132,7 +140,7 @@ def executed(
         elif what == "fill":
             chip[offsets[0] + other] = chip[offsets[one]]
         elif what == "read":
-            far += [chip[offsets[0] + part] for part in range(parts)]
+            far += [(number, chip[offsets[0] + part]) for part in range(one, other)]
     return far
 
 
@@ -271,8 +279,11 @@ def test_room_in_inner_blocks_is_taken() -> None:
     assert ordered(replace(block, buffers=(Lived(4, 12, (1, 2, 3)),)), 32).steps == (0, 1, 2, 3)
 
 
-@pytest.mark.parametrize("others", [[(0, (0, 8))], [(0, (0, 8)), (0, (12, 16))]])
-def test_a_part_that_is_not_filled_yet_is_free(others: list[tuple[int, Span]]) -> None:
+Parts: TypeAlias = tuple[tuple[Span, tuple[int, ...]], ...]
+
+
+@pytest.mark.parametrize("others", [(((0, 8), (0, 4)),), (((0, 8), (0, 4)), ((12, 16), (0, 4)))])
+def test_a_part_that_is_not_filled_yet_is_free(others: Parts) -> None:
     """A buffer of 16 bytes has bytes 8 to 11 in use from step 4 on, maybe between others."""
     block = Block(
         (
@@ -280,7 +291,7 @@ def test_a_part_that_is_not_filled_yet_is_free(others: list[tuple[int, Span]]) -
             *(Step((Touch("a", None, False),), work=1), LAYER),
         ),
         (Transfer(1, 2, True),),
-        (Lived(8, 4, (1, 2, 3)), Lived(0, 16, (0, 4), fills=(*others, (4, (8, 16))))),
+        (Lived(8, 4, (1, 2, 3)), Lived(0, 16, (0, 4), parts=(*others, ((8, 12), (4,))))),
     )
     assert ordered(block, 16) == Order((1, 0, 2, 3, 4), (8, 0))
 
@@ -297,7 +308,7 @@ def test_a_store_ends_before_a_part_takes_its_place(capacity: int, order: Order)
             LAYER,
         ),
         (Transfer(1, 2, False),),
-        (Lived(8, 4, (0, 1, 2)), Lived(0, 16, (0, 3), fills=((0, (0, 8)), (3, (8, 16))))),
+        (Lived(8, 4, (0, 1, 2)), Lived(0, 16, (0, 3), parts=(((0, 8), (0, 3)), ((8, 16), (3,))))),
     )
     assert ordered(block, capacity) == order
 
@@ -318,9 +329,42 @@ def test_a_part_leaves_while_others_lie_in_parts_not_filled_yet(
             Step((Touch("a", ((8, 16),), True),), work=1),
         ),
         (Transfer(1, 2, False),),
-        (Lived(0, 16, (0, 1, 2, 4), fills=((0, (0, 8)), (4, (8, 16)))),),
+        (Lived(0, 16, (0, 1, 2, 4), parts=(((0, 8), (0, 1, 2)), ((8, 16), (4,)))),),
     )
     assert ordered(block, 16) == Order(order, (0,))
+
+
+@pytest.mark.parametrize(("beside", "start"), [((8, 16), 1), ((0, 16), 2), ((4, 8), 2)])
+def test_the_first_half_of_a_double_buffer_is_loaded_early(beside: Span, start: int) -> None:
+    """Step 1 needs what lies beside. Step 2 loads bytes 0 to 7 of 16 for the loop in step 4."""
+    load = (Touch("a", ((0, 8),), True),)
+    block = Block(
+        (
+            *(LAYER, replace(LAYER, inside=(beside,)), Step(load), Step(load, needs=(2,))),
+            Step((Touch("a", None, True),), work=9),
+        ),
+        (Transfer(2, 3, True),),
+        (Lived(0, 16, (2, 3, 4), parts=(((0, 8), (2, 3, 4)), ((8, 16), (4,)))),),
+    )
+    assert ordered(block, 16).steps.index(2) == start
+
+
+def test_a_half_that_is_no_longer_used_is_free() -> None:
+    """The loop in step 0 uses 16 bytes. Only its last 8 are used behind it."""
+    load = (Touch("b", None, True),)
+    block = Block(
+        (
+            Step((Touch("a", None, True),), work=9),
+            Step((Touch("a", ((8, 16),), False),), work=1),
+            *(Step(load), Step(load, needs=(2,)), Step((Touch("b", None, False),), work=1)),
+        ),
+        (Transfer(2, 3, True),),
+        (
+            Lived(0, 16, (0, 1), parts=(((0, 8), (0,)), ((8, 16), (0, 1)))),
+            Lived(0, 8, (2, 3, 4)),
+        ),
+    )
+    assert ordered(block, 16) == Order((0, 2, 1, 3, 4), (0, 0))
 
 
 def test_what_a_layer_overwrites_has_left_before() -> None:

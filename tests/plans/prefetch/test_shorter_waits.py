@@ -117,9 +117,12 @@ def test_a_store_is_waited_for_later() -> None:
 
 
 def test_a_wait_makes_way_for_its_start() -> None:
-    plan = Plan(STORED, 8)
-    orders = [(list(plan.order), changed) for changed in postponed(plan, STORED.transfers[0])]
-    assert orders == [([0, 3, 1, 2, 4, 5], range(1, 4)), ([0, 3, 4, 1, 2, 5], range(1, 5))]
+    """The store starts behind the load, and its wait goes behind the next step that takes time."""
+    steps = (layer(1, writes="a"), *transfer("a", 1, load=False), *transfer("w", 3, load=True))
+    transfers = (Transfer(1, 2, False, 90, 90), Transfer(3, 4, True, 9, 9))
+    plan = Plan(Block((*steps, layer(30, "w"), layer(30)), transfers, channels=1), 8)
+    orders = [(list(plan.order), changed) for changed in postponed(plan, transfers[0])]
+    assert orders == [([0, 3, 1, 4, 2, 5, 6], range(1, 5))]
 
 
 def test_a_plan_from_before() -> None:
