@@ -42,8 +42,9 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.views import uses_of
 from npu_passes.placing.assign_sram_offsets import name_of
+from npu_passes.spilling.moves import moves_of, settle
 from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
-from npu_passes.spilling.reader import Reader, Reading
+from npu_passes.spilling.reader import Needs, Reader, Reading
 from npu_passes.spilling.tile_bytes import least_bytes, mixed, needs_of, roomy_bytes
 from npu_passes.spilling.traffic import traffic, writes
 from npu_passes.support.loop_builder import memref_type
@@ -116,43 +117,88 @@ def plan_spills(
 ) -> Spills:
     """Decide for one function.
 
+    Of its moves, only those that store a map stay in it.
+
     Raises: PassFailedException if the memory is too small for some op, whichever maps leave; with
     `by=plan`, if it is too small when the planned maps have left.
     """
-    reader = Reader.of(function)
     roomy, smallest = needs_of(roomy_bytes, machine), needs_of(least_bytes, machine)
-    if by == "need" and not maps:
-        for needs in (roomy, smallest):  # smaller tiles are cheaper than a map that leaves
-            reading = reader.read(needs, machine.alignment, spills=False)
-            if fits(reading, machine):
-                return Spills(function, (), 0, ())
-    reading = reader.read(roomy, machine.alignment)
-    movable = sorted(reading.problem.movable)
-    forced = {
-        index
-        for index in movable
-        if not set(maps).isdisjoint(values(reading.alloc(index)))
-        or (by == "plan" and not is_forwarded(reading.alloc(index)))
-    }
-    spilled: AbstractSet[int] | None = forced
-    if by == "need":
-        spilled = choose(reading, machine, forced)
-    if by == "need" and spilled:
-        tight = choose(reader.read(mixed(roomy, smallest), machine.alignment), machine, forced)
-        if tight is not None and reading.problem.cost(tight) < reading.problem.cost(spilled):
-            spilled = tight
-    if spilled is None or (
-        by == "plan" and reading.problem.worst(forced)[0] > machine.planned_bytes
-    ):
-        least = reader.read(smallest, machine.alignment)
-        spilled = checked(least, machine, forced, by)
-    allocs = tuple(reading.alloc(index) for index in sorted(spilled))
-    return Spills(
-        function,
-        allocs,
-        sum(traffic(alloc.buffer) for alloc in allocs),
-        tuple(name for index in movable for name in values(reading.alloc(index))),
-    )
+    moves, allocs = moves_of(function), tuple[AllocOp, ...]()
+    if moves and by == "need":
+        allocs = Planner(function, machine, by, maps, roomy, smallest).plan().allocs
+    for copy in moves:
+        settle(copy, set(allocs))
+    left = frozenset(each for each in allocs if each.parent is not None)
+    return Planner(function, machine, by, maps, roomy, smallest, left).plan()
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Decides for one function. `left`: allocations that leave the chip in any case."""
+
+    function: Operation
+    machine: Machine
+    by: Literal["need", "plan"]
+    maps: Sequence[str]
+    roomy: Needs
+    smallest: Needs
+    left: AbstractSet[AllocOp] = frozenset()
+
+    def plan(self) -> Spills:
+        """The decision; see `plan_spills`."""
+        machine, reader = self.machine, Reader.of(self.function)
+        is_free = self.by == "need" and not self.maps and not self.left
+        if is_free and all_fit(reader, machine, (self.roomy, self.smallest)):
+            return Spills(self.function, (), 0, ())
+        reading = reader.read(self.roomy, machine.alignment)
+        spilled = self.spilled(reader, reading)
+        allocs = tuple(reading.alloc(index) for index in sorted(spilled))
+        return Spills(
+            self.function,
+            allocs,
+            sum(traffic(alloc.buffer) for alloc in allocs),
+            tuple(
+                name
+                for index in sorted(reading.problem.movable)
+                for name in values(reading.alloc(index))
+            ),
+        )
+
+    def spilled(self, reader: Reader, reading: Reading) -> AbstractSet[int]:
+        """The buffers that leave the chip. `reading`: the problem with roomy tile buffers."""
+        machine, forced = self.machine, self.forced(reading)
+        spilled: AbstractSet[int] | None = forced
+        if self.by == "need":
+            spilled = choose(reading, machine, forced)
+        if self.by == "need" and spilled:
+            needs = mixed(self.roomy, self.smallest)
+            tight = choose(reader.read(needs, machine.alignment), machine, forced)
+            if tight is not None and reading.problem.cost(tight) < reading.problem.cost(spilled):
+                spilled = tight
+        if spilled is None or (
+            self.by == "plan" and reading.problem.worst(forced)[0] > machine.planned_bytes
+        ):
+            least = reader.read(self.smallest, machine.alignment)
+            spilled = checked(least, machine, forced, self.by)
+        return spilled
+
+    def forced(self, reading: Reading) -> set[int]:
+        """The buffers that leave the chip in any case."""
+        return {
+            index
+            for index in sorted(reading.problem.movable)
+            if (alloc := reading.alloc(index)) in self.left
+            or not set(self.maps).isdisjoint(values(alloc))
+            or (self.by == "plan" and not is_forwarded(alloc))
+        }
+
+
+def all_fit(reader: Reader, machine: Machine, needs: Sequence[Needs]) -> bool:
+    """Whether all maps fit on chip, with one of these tile buffers.
+
+    Smaller tiles are cheaper than a map that leaves.
+    """
+    return any(fits(reader.read(each, machine.alignment, spills=False), machine) for each in needs)
 
 
 def fits(reading: Reading, machine: Machine) -> bool:
