@@ -98,7 +98,7 @@ class Order:
         return self.places[top]
 
 
-def settle(copy: memref.CopyOp, off_chip: AbstractSet[AllocOp]) -> None:
+def settle(copy: memref.CopyOp, off_chip: AbstractSet[Operation]) -> None:
     """Make a move a store, or one buffer of two. `off_chip`: the buffers that leave the chip."""
     early, late = copy.source.owner, root_of(copy.destination).owner
     if (early in off_chip) == (late in off_chip):
