@@ -158,8 +158,8 @@ def cuts(
 
 
 def is_in_front(use: Use, cut: Operation, order: Order) -> bool:
-    """Whether a use of a map leads to ops up to a cut only; copies that we make lie behind it."""
-    return use.operation in order.places and span(use, order)[1] <= order.place(cut)
+    """Whether a use of a map leads to ops up to a cut only; moves that this pass makes do not."""
+    return not MOVES.is_on(use.operation) and span(use, order)[1] <= order.place(cut)
 
 
 def runs(op: Operation) -> bool:
