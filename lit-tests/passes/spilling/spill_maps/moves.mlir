@@ -51,4 +51,33 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 256 : i64
     npu.relu ins(%map : memref<1x64xi8, #npu.sram>) outs(%out : memref<1x64xi8, #npu.dram>)
     func.return
   }
+
+  // Something writes the source behind the copy, before it is read again.
+  // CHECK-LABEL: func.func @changed
+  // CHECK: "memref.copy"(%early, %map) :
+  func.func @changed(%x : memref<1x64xi8, #npu.dram> {dram.input}, %y : memref<1x64xi8, #npu.dram> {dram.output}, %out : memref<1x64xi8, #npu.dram> {dram.output}) {
+    %map = sram.alloc : memref<1x64xi8, #npu.sram>
+    %early = sram.alloc : memref<1x64xi8, #npu.sram>
+    npu.relu ins(%x : memref<1x64xi8, #npu.dram>) outs(%early : memref<1x64xi8, #npu.sram>)
+    "memref.copy"(%early, %map) {npu.moves} : (memref<1x64xi8, #npu.sram>, memref<1x64xi8, #npu.sram>) -> ()
+    npu.relu ins(%x : memref<1x64xi8, #npu.dram>) outs(%early : memref<1x64xi8, #npu.sram>)
+    npu.relu ins(%early : memref<1x64xi8, #npu.sram>) outs(%y : memref<1x64xi8, #npu.dram>)
+    npu.relu ins(%map : memref<1x64xi8, #npu.sram>) outs(%out : memref<1x64xi8, #npu.dram>)
+    func.return
+  }
+
+  // Something writes the target while the source is still read.
+  // CHECK-LABEL: func.func @overwritten
+  // CHECK: "memref.copy"(%early, %map) :
+  func.func @overwritten(%x : memref<1x64xi8, #npu.dram> {dram.input}, %y : memref<1x64xi8, #npu.dram> {dram.output}, %out : memref<1x64xi8, #npu.dram> {dram.output}) {
+    %map = sram.alloc : memref<1x64xi8, #npu.sram>
+    %early = sram.alloc : memref<1x64xi8, #npu.sram>
+    npu.relu ins(%x : memref<1x64xi8, #npu.dram>) outs(%early : memref<1x64xi8, #npu.sram>)
+    "memref.copy"(%early, %map) {npu.moves} : (memref<1x64xi8, #npu.sram>, memref<1x64xi8, #npu.sram>) -> ()
+    npu.relu ins(%map : memref<1x64xi8, #npu.sram>) outs(%out : memref<1x64xi8, #npu.dram>)
+    npu.relu ins(%x : memref<1x64xi8, #npu.dram>) outs(%map : memref<1x64xi8, #npu.sram>)
+    npu.relu ins(%early : memref<1x64xi8, #npu.sram>) outs(%y : memref<1x64xi8, #npu.dram>)
+    npu.relu ins(%map : memref<1x64xi8, #npu.sram>) outs(%out : memref<1x64xi8, #npu.dram>)
+    func.return
+  }
 }
