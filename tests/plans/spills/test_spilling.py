@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu_plans.arena.problem import Buffer, Overlay
-from npu_plans.spills.decide import decide, polished
+from npu_plans.spills.decide import decide, more, polished
 from npu_plans.spills.problem import Misfit, OpMemory, Shared, SpillProblem, TileNeed
 
 
@@ -124,6 +124,9 @@ def test_what_takes_over_leaves_with_it() -> None:
     assert decide(cheap, 100) == {1}
     assert decide(replace(cheap, moves=()), 100) == {0}
     assert decide(cheap, 100, frozenset({0})) == {0, 1}
+    assert polished(cheap, 100, frozenset({0, 1}), frozenset()) == {1}
+    large = replace(chain_of([70, 60, 1]), costs=(30, 10, None), moves=((0, 1),))
+    assert more(large, 100, frozenset(), frozenset()) == {1}
 
 
 def chain_of(sizes: list[int]) -> SpillProblem:
