@@ -522,3 +522,15 @@ SPILLED = Key(
     readers="reports",
     absent="no map was spilled",
 )
+MOVES = Key(
+    "npu.moves",
+    (Place.PROVENANCE,),
+    UNIT,
+    (
+        "on a copy: its source and its target could be one buffer; they are two so that the first "
+        "can be on chip while the second is off the chip"
+    ),
+    writers="npu-split-lives",
+    readers="npu-spill-maps",
+    absent="the copy stays",
+)

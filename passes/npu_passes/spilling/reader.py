@@ -20,6 +20,7 @@ from typing import TypeAlias
 from xdsl.dialects import memref
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 
+from npu_dialect.attributes import MOVES
 from npu_dialect.computing import is_computed_on_buffers, parameters_of
 from npu_dialect.npu.attributes import DramSpace, SramSpace
 from npu_dialect.npu.maps import shape_of
@@ -110,15 +111,23 @@ class Reader:
             for index, buffer in enumerate(self.lifetimes.buffers)
         )
         steps = tuple(self.steps(needs, self.roots if spills else {}))
-        problem = SpillProblem(buffers, costs, steps, self.lifetimes.overlays, alignment)
+        moves = tuple(self.moves()) if spills else ()
+        overlays = self.lifetimes.overlays
+        problem = SpillProblem(buffers, costs, steps, overlays, alignment, moves)
         return Reading(self.lifetimes, problem)
+
+    def moves(self) -> Iterator[tuple[int, int]]:
+        """The buffers between which `npu-split-lives` has put a copy."""
+        for op in self.lifetimes.ops:
+            if isinstance(op, memref.CopyOp) and MOVES.is_on(op):
+                yield self.roots[op.source], self.roots[op.destination]
 
     def steps(self, needs: Needs, roots: Mapping[SSAValue, int]) -> Iterator[OpMemory]:
         """The ops at which a buffer begins to live, and those that may need tile buffers."""
         lifetimes = self.lifetimes
         starts = {buffer.first for buffer in lifetimes.buffers}
         for point, op in enumerate(lifetimes.ops):
-            tiles = tuple(tile_needs(op, needs, roots)) if is_moved(op) else ()
+            tiles = tuple(tile_needs(op, needs, roots)) if has_tiles(op) else ()
             if point in starts or tiles:
                 spans = {
                     index: in_use(buffer.size, lifetimes.fillings[index], point)
@@ -175,6 +184,11 @@ def tile_needs(op: Operation, needs: Needs, roots: Mapping[SSAValue, int]) -> It
 def is_moved(op: Operation) -> bool:
     """Whether an op can work on tiles of off-chip operands: a copy, or one that computes a map."""
     return isinstance(op, memref.CopyOp) or is_computed_on_buffers(op)
+
+
+def has_tiles(op: Operation) -> bool:
+    """Whether an op may need tile buffers; a move is a transfer between memories, or goes."""
+    return is_moved(op) and not MOVES.is_on(op)
 
 
 def is_movable(value: SSAValue) -> bool:

@@ -13,7 +13,8 @@ in a function with `attributes {npu.spilled_bytes = 1605632 : i64}`: the bytes t
 and from spilled maps in one inference. The choice is the one with the fewest bytes, less what later
 passes save (`traffic.py`), among those with which, at every op, the live maps on chip and the op's
 tile buffers fit (`npu_plans/spills`). A concatenation in place is one buffer, which stays or leaves
-as a whole. Off the chip maps have no gaps (`off_chip_types.py`).
+as a whole. Off the chip maps have no gaps (`off_chip_types.py`). The copies of `npu-split-lives`
+become stores, or go (`moves.py`).
 
 With `by=plan` the plan of `npu-plan-modules` decides instead (paper 001): maps leave if their layer
 does not forward them (`npu.forward = false`) or lies outside of modules. A buffer with several
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
@@ -42,8 +43,10 @@ from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, on_chip_values
 from npu_passes.analysis.views import uses_of
 from npu_passes.placing.assign_sram_offsets import name_of
+from npu_passes.spilling.moves import moves_of, settle
 from npu_passes.spilling.off_chip_types import can_be_packed, off_chip, retype_views
-from npu_passes.spilling.reader import Reader, Reading
+from npu_passes.spilling.predicted import predicted_bytes
+from npu_passes.spilling.reader import Needs, Reader, Reading
 from npu_passes.spilling.tile_bytes import least_bytes, mixed, needs_of, roomy_bytes
 from npu_passes.spilling.traffic import traffic, writes
 from npu_passes.support.loop_builder import memref_type
@@ -116,43 +119,138 @@ def plan_spills(
 ) -> Spills:
     """Decide for one function.
 
+    Of its moves, only those that store a map stay in it. None stays if that, as far as it can be
+    predicted, does not save bytes behind the passes to come (`predicted.py`).
+
     Raises: PassFailedException if the memory is too small for some op, whichever maps leave; with
     `by=plan`, if it is too small when the planned maps have left.
     """
-    reader = Reader.of(function)
     roomy, smallest = needs_of(roomy_bytes, machine), needs_of(least_bytes, machine)
-    if by == "need" and not maps:
-        for needs in (roomy, smallest):  # smaller tiles are cheaper than a map that leaves
-            reading = reader.read(needs, machine.alignment, spills=False)
-            if fits(reading, machine):
-                return Spills(function, (), 0, ())
-    reading = reader.read(roomy, machine.alignment)
-    movable = sorted(reading.problem.movable)
-    forced = {
-        index
-        for index in movable
-        if not set(maps).isdisjoint(values(reading.alloc(index)))
-        or (by == "plan" and not is_forwarded(reading.alloc(index)))
-    }
-    spilled: AbstractSet[int] | None = forced
+    planner = Planner(machine, by, maps, roomy, smallest)
+    moves = moves_of(function)
+    if not moves:
+        return planner.plan(function)
+    trial = Trial.of(function, planner, split=False)
     if by == "need":
-        spilled = choose(reading, machine, forced)
-    if by == "need" and spilled:
-        tight = choose(reader.read(mixed(roomy, smallest), machine.alignment), machine, forced)
-        if tight is not None and reading.problem.cost(tight) < reading.problem.cost(spilled):
-            spilled = tight
-    if spilled is None or (
-        by == "plan" and reading.problem.worst(forced)[0] > machine.planned_bytes
-    ):
-        least = reader.read(smallest, machine.alignment)
-        spilled = checked(least, machine, forced, by)
-    allocs = tuple(reading.alloc(index) for index in sorted(spilled))
-    return Spills(
-        function,
-        allocs,
-        sum(traffic(alloc.buffer) for alloc in allocs),
-        tuple(name for index in movable for name in values(reading.alloc(index))),
-    )
+        split = Trial.of(function, planner, split=True)
+        if any(split.stores) and split.moved(machine) < trial.moved(machine):
+            trial = split
+    for copy in moves:
+        settle(copy, trial.off)
+    return trial.plan
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A decision for a function with moves, made on a copy of it.
+
+    `copied`: the copy and its decision. `plan`: the same for the function. `off`: allocations that
+    are off the chip when the moves are settled. `stores`: the moves that stay.
+    """
+
+    copied: Spills
+    plan: Spills
+    off: frozenset[Operation]
+    stores: tuple[Operation, ...]
+
+    @staticmethod
+    def of(function: Operation, planner: Planner, *, split: bool) -> Trial:
+        """The decision if moves may stay, or if none does.
+
+        Raises: PassFailedException if the memory is too small for some op.
+        """
+        copy = function.clone()
+        original = dict(zip(copy.walk(), function.walk(), strict=True))
+        moves = moves_of(copy)
+        off = frozenset(planner.plan(copy).allocs) if split else frozenset[AllocOp]()
+        for each in moves:
+            settle(each, off)
+        left = frozenset(each for each in off if each.parent is not None)
+        copied = planner.plan(copy, left)
+        allocs = [original[each] for each in copied.allocs]
+        plan = replace(copied, function=function, allocs=tuple(map(alloc_of, allocs)))
+        stores = tuple(each for each in moves if each.parent is not None)
+        return Trial(copied, plan, frozenset(original[each] for each in off), stores)
+
+    def moved(self, machine: Machine) -> int:
+        """The bytes that cross the border for maps; this rewrites the copy of the function."""
+        rewrite(self.copied)
+        return predicted_bytes(self.copied.function, machine)
+
+
+def alloc_of(op: Operation) -> AllocOp:
+    """An op that is known to be an allocation."""
+    assert isinstance(op, AllocOp)
+    return op
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Decides for functions without moves, or as if all moves stayed; see `plan_spills`."""
+
+    machine: Machine
+    by: Literal["need", "plan"]
+    maps: Sequence[str]
+    roomy: Needs
+    smallest: Needs
+
+    def plan(self, function: Operation, left: AbstractSet[AllocOp] = frozenset()) -> Spills:
+        """The decision for one function. `left`: allocations that leave the chip in any case."""
+        machine, reader = self.machine, Reader.of(function)
+        is_free = self.by == "need" and not self.maps and not left
+        if is_free and all_fit(reader, machine, (self.roomy, self.smallest)):
+            return Spills(function, (), 0, ())
+        reading = reader.read(self.roomy, machine.alignment)
+        spilled = self.spilled(reader, reading, left)
+        allocs = tuple(reading.alloc(index) for index in sorted(spilled))
+        return Spills(
+            function,
+            allocs,
+            sum(traffic(alloc.buffer) for alloc in allocs),
+            tuple(
+                name
+                for index in sorted(reading.problem.movable)
+                for name in values(reading.alloc(index))
+            ),
+        )
+
+    def spilled(
+        self, reader: Reader, reading: Reading, left: AbstractSet[AllocOp]
+    ) -> AbstractSet[int]:
+        """The buffers that leave the chip. `reading`: the problem with roomy tile buffers."""
+        machine, forced = self.machine, self.forced(reading, left)
+        spilled: AbstractSet[int] | None = forced
+        if self.by == "need":
+            spilled = choose(reading, machine, forced)
+        if self.by == "need" and spilled:
+            needs = mixed(self.roomy, self.smallest)
+            tight = choose(reader.read(needs, machine.alignment), machine, forced)
+            if tight is not None and reading.problem.cost(tight) < reading.problem.cost(spilled):
+                spilled = tight
+        if spilled is None or (
+            self.by == "plan" and reading.problem.worst(forced)[0] > machine.planned_bytes
+        ):
+            least = reader.read(self.smallest, machine.alignment)
+            spilled = checked(least, machine, forced, self.by)
+        return spilled
+
+    def forced(self, reading: Reading, left: AbstractSet[AllocOp]) -> set[int]:
+        """The buffers that leave the chip in any case."""
+        return {
+            index
+            for index in sorted(reading.problem.movable)
+            if (alloc := reading.alloc(index)) in left
+            or not set(self.maps).isdisjoint(values(alloc))
+            or (self.by == "plan" and not is_forwarded(alloc))
+        }
+
+
+def all_fit(reader: Reader, machine: Machine, needs: Sequence[Needs]) -> bool:
+    """Whether all maps fit on chip, with one of these tile buffers.
+
+    Smaller tiles are cheaper than a map that leaves.
+    """
+    return any(fits(reader.read(each, machine.alignment, spills=False), machine) for each in needs)
 
 
 def fits(reading: Reading, machine: Machine) -> bool:

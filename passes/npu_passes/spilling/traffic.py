@@ -1,7 +1,7 @@
 """Counts the bytes that layers move to and from a buffer if it lies off the chip (on buffers).
 
 `traffic` counts what each layer by itself moves. `lasting_traffic` leaves out what `npu-tile-loops`
-saves, and decides which maps leave:
+saves, and what a move costs in any case (`moves.py`). It decides which maps leave:
 
     npu.conv2d ins(%x, ...) outs(%all)
     npu.relu ins(%all) outs(%all)              // runs on the tiles of the convolution behind it
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue, Use
 
-from npu_dialect.attributes import RUNS
+from npu_dialect.attributes import MOVES, RUNS
 from npu_dialect.computing import accumulates
 from npu_dialect.npu.maps import bytes_of, map_type
 from npu_passes.analysis.views import uses_of
@@ -27,9 +27,15 @@ def traffic(value: SSAValue) -> int:
 
 
 def lasting_traffic(value: SSAValue) -> int:
-    """The same, without layers that run on the tiles of others."""
+    """The same, without layers that run on the tiles of others.
+
+    A move that takes the map elsewhere pays for one store, which is left out, too.
+    """
     uses = distinct(uses_of(value))
-    return sum(moved(use, value) for use in uses if not changes_all(use.operation, value))
+    lasting = [use for use in uses if not changes_all(use.operation, value)]
+    leaving = [use for use in lasting if MOVES.is_on(use.operation) and not writes(use)]
+    total = sum(moved(use, value) for use in lasting)
+    return total - 2 * sum(moved(use, value) for use in leaving)
 
 
 def changes_all(op: Operation, buffer: SSAValue) -> bool:

@@ -10,6 +10,8 @@ z + x[m] <= 1 for both buffers m. All terms of the program are in bytes:
     minimise   sum cost[m] x[m]
     subject to sum saved[m] x[m] + sum shared z - sum tiles[s] y[s] >= in use - capacity, each step
 
+For each pair of buffers of which m takes over what k holds, x[k] <= x[m].
+
 HiGHS, called through SciPy, solves it to the optimum. It runs in one thread and is deterministic.
 """
 
@@ -38,6 +40,8 @@ def cheapest(
         most = sum(size for _, size in step.live) + sum(max(need.sizes) for need in step.needs)
         if most > capacity:
             program.add_step(step, capacity)
+    for early, late in problem.moves:
+        program.add_move(early, late)
     chosen = program.solve({program.column[index] for index in forced})
     if chosen is None:
         return None
@@ -76,6 +80,14 @@ class Program:
             if index in self.column:
                 self.add_row({both: -1, self.column[index]: -1}, -1, float("inf"))
         return both
+
+    def add_move(self, early: int, late: int) -> None:
+        """Add the constraint that a buffer is off chip if the one before it is."""
+        if early in self.column:
+            row = {self.column[early]: -1}
+            if late in self.column:
+                row[self.column[late]] = 1
+            self.add_row(row, 0, float("inf"))
 
     def add_shares(self, need: TileNeed) -> list[int]:
         """Add the y of each subset of a need's maps: 1 for the subset that is off chip, else 0."""

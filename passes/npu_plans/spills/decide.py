@@ -23,13 +23,14 @@ ROUNDS = 8
 def decide(
     problem: SpillProblem, capacity: int, forced: AbstractSet[int] = frozenset()
 ) -> frozenset[int]:
-    """The buffers that leave the chip, `forced` among them.
+    """The buffers that leave the chip, `forced` among them, and those that take over from them.
 
     Raises: Misfit if the memory is too small for some op; PlanError if a pin is misaligned or two
         pinned buffers collide.
     """
+    forced = problem.with_later(forced)
     if problem.fits(forced, capacity):
-        return frozenset(forced)
+        return forced
     limit = capacity
     chosen: frozenset[int] | None = None
     for _ in range(ROUNDS):
@@ -55,7 +56,10 @@ def more(
     """
     sizes = [buffer.size for buffer in problem.buffers]
     for index in sorted(problem.movable - chosen, key=lambda i: (-sizes[i], i)):
-        chosen |= {index}
+        leaving = problem.with_later({index})
+        if not leaving <= problem.movable:
+            continue
+        chosen |= leaving
         if problem.fits(chosen, capacity):
             return polished(problem, capacity, chosen, forced)
     reject(problem, capacity)
@@ -66,8 +70,9 @@ def polished(
 ) -> frozenset[int]:
     """Keep on chip the chosen maps that fit there after all, the most expensive ones first."""
     for index in sorted(chosen - forced, key=lambda i: (-(problem.costs[i] or 0), i)):
-        if problem.fits(chosen - {index}, capacity):
-            chosen -= {index}
+        staying = problem.with_earlier({index})
+        if staying.isdisjoint(forced) and problem.fits(chosen - staying, capacity):
+            chosen -= staying
     return chosen
 
 

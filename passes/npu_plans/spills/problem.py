@@ -10,7 +10,7 @@ chip, maps that stay, and the tile buffers for the op's off-chip maps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -113,7 +113,8 @@ class SpillProblem:
     """Buffers, their costs, and the steps that use them.
 
     `costs`: the bytes moved if a buffer is off chip; None if it cannot leave the chip. `alignment`:
-    that of tile buffers, in bytes.
+    that of tile buffers, in bytes. `moves`: pairs of buffers of which the second one takes over
+    what the first one holds; it is off chip if the first one is.
     """
 
     buffers: tuple[Buffer, ...]
@@ -121,6 +122,7 @@ class SpillProblem:
     steps: tuple[OpMemory, ...]
     overlays: tuple[Overlay, ...] = ()
     alignment: int = 1
+    moves: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def movable(self) -> frozenset[int]:
@@ -130,6 +132,14 @@ class SpillProblem:
     def cost(self, spilled: AbstractSet[int]) -> int:
         """Bytes that are moved if the buffers in `spilled` are off chip."""
         return sum(self.costs[index] or 0 for index in spilled)
+
+    def with_later(self, spilled: AbstractSet[int]) -> frozenset[int]:
+        """Some buffers, and those that are off chip if they are."""
+        return reached(spilled, self.moves)
+
+    def with_earlier(self, on_chip: AbstractSet[int]) -> frozenset[int]:
+        """Some buffers, and those that are on chip if they are."""
+        return reached(on_chip, [(late, early) for early, late in self.moves])
 
     def worst(self, spilled: AbstractSet[int]) -> tuple[int, int]:
         """The largest `Step.bytes` of all steps, and the program point of the first such step."""
@@ -165,6 +175,17 @@ class SpillProblem:
     def fits(self, spilled: AbstractSet[int], capacity: int) -> bool:
         """Whether the buffers that stay and the tile buffers fit into `capacity` bytes."""
         return self.worst(spilled)[0] <= capacity and self.arena(spilled, capacity) <= capacity
+
+
+def reached(start: AbstractSet[int], steps: Sequence[tuple[int, int]]) -> frozenset[int]:
+    """Some numbers, and all that steps lead to from these."""
+    found, pending = set(start), list(start)
+    while pending:
+        number = pending.pop()
+        new = {end for begin, end in steps if begin == number} - found
+        found |= new
+        pending += new
+    return frozenset(found)
 
 
 def lent(

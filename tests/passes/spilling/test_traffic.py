@@ -79,3 +79,11 @@ def test_a_change_of_all_moves_nothing() -> None:
     assert both(*numbers, *loop) == (32, 32)  # each step changes what the one before wrote
     pool = f"npu.max_pool2d ins(%all : {ALL}) outs(%all : {ALL}) kernel [1, 2] pads [0, 0, 0, 1]"
     assert traffic(buffer(write, pool, read)) == lasting_traffic(buffer(write, pool, read)) == 64
+
+
+def test_a_move_pays_for_the_store() -> None:
+    """A map that a move takes elsewhere costs what its layers move, less one store."""
+    write, read = relu("%z", "%all", (ALL, ALL)), relu("%all", "%z", (ALL, ALL))
+    move = f'"memref.copy"(%all, %z) {{npu.moves}} : ({ALL}, {ALL}) -> ()'
+    assert both(write, read, move) == (48, 16)
+    assert both(write, move) == (32, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import chain, combinations
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu_plans.arena.problem import Buffer, Overlay
-from npu_plans.spills.decide import decide, polished
+from npu_plans.spills.decide import decide, more, polished
 from npu_plans.spills.problem import Misfit, OpMemory, Shared, SpillProblem, TileNeed
 
 
@@ -84,6 +85,48 @@ def test_no_set_of_maps_is_cheaper(
     for index in chosen - forced:
         assert not problem.fits(chosen - {index}, capacity)
     assert decide(problem, capacity, forced) == chosen
+
+
+@settings(max_examples=50, deadline=None)
+@given(problem=problems(), capacity=st.integers(5, 60), data=st.data())
+def test_a_buffer_does_not_come_back(
+    problem: SpillProblem, capacity: int, data: st.DataObject
+) -> None:
+    """What takes over from a buffer off the chip is off the chip; no such set is cheaper."""
+    numbers = st.integers(0, len(problem.buffers) - 1)
+    moves = tuple(data.draw(st.lists(st.tuples(numbers, numbers), max_size=3)))
+    problem = replace(problem, moves=moves)
+    allowed = [
+        each
+        for each in subsets(problem)
+        if all(late in each for early, late in moves if early in each)
+        and problem.worst(each)[0] <= capacity
+    ]
+    try:
+        chosen = decide(problem, capacity)
+    except Misfit:
+        assert not any(problem.fits(each, capacity) for each in allowed)
+        return
+    assert chosen <= problem.movable
+    assert all(late in chosen for early, late in moves if early in chosen)
+    assert problem.fits(chosen, capacity)
+    best = min(problem.cost(each) for each in allowed)
+    assert problem.cost(chosen) >= best
+    optima = [each for each in allowed if problem.cost(each) == best]
+    if all(problem.fits(each, capacity) for each in optima):
+        assert problem.cost(chosen) == best
+
+
+def test_what_takes_over_leaves_with_it() -> None:
+    """The cheap map would leave, but the dear one that takes over from it would have to follow."""
+    problem = chain_of([60, 60, 1])
+    cheap = replace(problem, costs=(10, 30, None), moves=((0, 1),))
+    assert decide(cheap, 100) == {1}
+    assert decide(replace(cheap, moves=()), 100) == {0}
+    assert decide(cheap, 100, frozenset({0})) == {0, 1}
+    assert polished(cheap, 100, frozenset({0, 1}), frozenset()) == {1}
+    large = replace(chain_of([70, 60, 1]), costs=(30, 10, None), moves=((0, 1),))
+    assert more(large, 100, frozenset(), frozenset()) == {1}
 
 
 def chain_of(sizes: list[int]) -> SpillProblem:
