@@ -116,7 +116,8 @@ def off_chip(
         "npu-concat-in-place",
         moves,
         # A copy on chip would be stored as a whole, with its zero blocks.
-        "npu-spill-maps" if blocks else "npu-split-lives,npu-spill-maps,npu-keep-maps",
+        "" if blocks else "npu-split-lives,npu-slide-maps",
+        "npu-spill-maps" if blocks else "npu-spill-maps,npu-keep-maps",
         "npu-keep-parts",
         "npu-gather-readers",
         f"npu-tile-loops{tile}",

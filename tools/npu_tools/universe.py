@@ -84,6 +84,7 @@ PASSES = {
     "npu-share-functions": "npu_passes.lowering.share_functions:ShareFunctionsPass",
     "npu-split-conv-transpose": ("npu_passes.graph.split_conv_transpose:SplitConvTransposePass"),
     "npu-split-lives": "npu_passes.spilling.split_lives:SplitLivesPass",
+    "npu-slide-maps": "npu_passes.spilling.slide_maps:SlideMapsPass",
     "npu-spill-maps": "npu_passes.spilling.spill_maps:SpillMapsPass",
     "npu-spill-pruned-maps": "npu_passes.zero_blocks.spill_pruned_maps:SpillPrunedMapsPass",
     "npu-split-stream": "npu_passes.lowering.split_stream:SplitStreamPass",

@@ -140,6 +140,15 @@ def plan_spills(
     return trial.plan
 
 
+def spilled_bytes(function: Operation, machine: Machine) -> int:
+    """The bytes that layers move to and from the maps that would leave, if all moves stayed.
+
+    Raises: PassFailedException if the memory is too small for some op, whichever maps leave.
+    """
+    needs = (needs_of(roomy_bytes, machine), needs_of(least_bytes, machine))
+    return Planner(machine, "need", (), *needs).plan(function).bytes
+
+
 @dataclass(frozen=True)
 class Trial:
     """A decision for a function with moves, made on a copy of it.
