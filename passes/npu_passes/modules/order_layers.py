@@ -17,6 +17,16 @@ is the best one found. Nothing is changed unless the peak becomes lower. With `w
 also become so low that all maps fit on the chip, and they must not fit in the given order. With
 `when=needed` it is enough that they do not fit in the given order.
 
+With `when=needed`, chains of layers whose results wait then move to later places, on the way to a
+concatenation that is larger than the chip (`npu_plans/modules/waiting_chains.py`). The peak does
+not become higher:
+
+    %b = npu.max_pool2d %x ...          // for %p         %a = npu.softmax %x ...
+    %a = npu.softmax %x ...             // for %y         %c = npu.relu %x ...
+    %c = npu.relu %x ...                // for %p         %b = npu.max_pool2d %x ...
+    %p = npu.add %b, %c ...                               %p = npu.add %b, %c ...
+    %y = npu.concat %a, %p ...          becomes           %y = npu.concat %a, %p ...
+
 A function keeps its order if it has states, several blocks, or an op on tensors that is neither a
 layer nor a constant: a call, an op with an effect, `npu.module` or `npu.rows`. So the pass runs
 behind `npu-inline-modules` and before `npu-fuse-rows`. Constants move in front of the first layer
@@ -25,7 +35,7 @@ that reads them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from xdsl.context import Context
@@ -40,6 +50,7 @@ from npu_passes.buffers.spaces import Spaces
 from npu_passes.modules.layer_reader import LayerProgram, read_layers
 from npu_passes.support.refuse import RefusingPass, refuse
 from npu_plans.modules.layer_orders import BUDGET, Ordered, least_peak
+from npu_plans.modules.waiting_chains import later_chains
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class OrderLayersPass(RefusingPass):
     """How many steps the search may try in a function."""
     when: Literal["always", "fits", "needed"] = "always"
     """`fits`: only if all maps fit on the machine's chip then, and do not in the given order.
-    `needed`: if they do not in the given order."""
+    `needed`: if they do not in the given order; then results that wait are made later, too."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Order the functions of a program."""
@@ -66,14 +77,23 @@ class OrderLayersPass(RefusingPass):
             if program is None:
                 continue
             found = least_peak(program.graph, self.budget, fits)
-            if found.gains and (self.when != "needed" or is_needed(program, machine)):
+            if self.when == "needed":
+                found = off_chip_order(program, found, machine)
+            if found.order != tuple(range(len(program.units))):
                 rewrite(function, program, found)
 
 
-def is_needed(program: LayerProgram, machine: Machine | None) -> bool:
-    """Whether the maps do not fit on the chip of a machine in the given order."""
-    given = range(len(program.units))
-    return machine is not None and program.graph.peak(given) > machine.planned_bytes
+def off_chip_order(program: LayerProgram, found: Ordered, machine: Machine | None) -> Ordered:
+    """The order for maps that do not fit on the chip of a machine in the given order.
+
+    That is the order with the least peak, with its chains moved to where their results wait least.
+    If the maps fit, it is the given order.
+    """
+    graph, given = program.graph, tuple(range(len(program.units)))
+    if machine is None or graph.peak(given) <= machine.planned_bytes:
+        return replace(found, order=given)
+    order = later_chains(graph, found.order, machine.planned_bytes)
+    return replace(found, order=order, peak=graph.peak(order))
 
 
 def rewrite(function: func.FuncOp, program: LayerProgram, found: Ordered) -> None:

@@ -34,6 +34,7 @@ def ordered(block: Block, capacity: int) -> Order:
     still waits, and whether it waits less in other orders.
     """
     plan = Plan(block, capacity)
+    plan.fine = False
     loads = [each for each in block.transfers if each.load]
     stores = [each for each in block.transfers if not each.load]
     for deep in (False, True):
@@ -43,6 +44,7 @@ def ordered(block: Block, capacity: int) -> Order:
             wait_later(plan, each, deep=deep)
     for each in loads:
         start_together(plan, each)
+    plan.fine = True
     if block.channels:
         shorten_waits(plan)
     return Order(tuple(plan.order), tuple(plan.offsets))

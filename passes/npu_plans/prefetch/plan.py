@@ -51,6 +51,7 @@ class Plan:
         """Begin with the given order."""
         self.block = block
         self.capacity = capacity
+        self.fine = True
         self.order = list(range(len(block.steps)))
         self.place = list(self.order)
         self.offsets = [buffer.offset for buffer in block.buffers]
@@ -207,7 +208,7 @@ class Plan:
     def moved(self, number: int, transfer: Transfer) -> list[Span]:
         """The memory of a buffer that a transfer loads or stores: some of its parts, or all."""
         buffer, offset = self.block.buffers[number], self.offsets[number]
-        parts = [part for part, steps in buffer.parts if transfer.start in steps]
+        parts = [part for part, steps in buffer.parts if self.fine and transfer.start in steps]
         return [(offset + first, offset + end) for first, end in parts or [(0, buffer.size)]]
 
     def gap(self, number: int, taken: Sequence[Span]) -> int | None:
@@ -276,7 +277,7 @@ class Plan:
         return [
             (offset + first, offset + end)
             for (first, end), lived in parts
-            if lived.start < places.stop and places.start < lived.stop
+            if lived.start < places.stop and (not self.fine or places.start < lived.stop)
         ]
 
     def move(self, group: Sequence[int], to: int) -> None:

@@ -16,7 +16,7 @@ LARGE = 4
 """Maps of at least a 4th of the chip share a buffer, however long they live."""
 SMALL = 8
 """Maps of less than an 8th of the chip do not: the rows more would cost as much as they save."""
-SHORT = 6
+SHORT = 12
 """Other maps do if they live for at most so many layers."""
 
 

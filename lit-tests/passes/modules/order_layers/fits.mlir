@@ -1,5 +1,6 @@
 // RUN: npu-opt %s --split-input-file --pass-pipeline='builtin.module(npu-order-layers)' | filecheck %s --check-prefix=ALWAYS
 // RUN: npu-opt %s --split-input-file --pass-pipeline='builtin.module(npu-order-layers{when=fits})' | filecheck %s
+// RUN: npu-opt %s --split-input-file --pass-pipeline='builtin.module(npu-order-layers{when=needed})' | filecheck %s --check-prefix=NEEDED
 
 // With DMA, inputs and outputs lie off chip: only %big, of 1024 bytes, %s and what the softmax makes count: 1024 + 256 + 64 bytes.
 // In another order 1088 suffice.
@@ -7,6 +8,9 @@
 // The given order fits.
 // ALWAYS-LABEL: func.func @fits_already
 // ALWAYS-SAME: npu.peak = 1088
+// NEEDED-LABEL: func.func @fits_already
+// NEEDED-NOT: npu.peak
+// NEEDED: npu.softmax
 // CHECK-LABEL: func.func @fits_already
 // CHECK-NOT: npu.peak
 // CHECK: npu.softmax
@@ -31,6 +35,8 @@ func.func @fits_already(%x: tensor<1x1x8x8xf32>) -> tensor<1x32xf32> {
 // Only the other order fits.
 // ALWAYS-LABEL: func.func @fits_then
 // ALWAYS-SAME: npu.peak = 1088
+// NEEDED-LABEL: func.func @fits_then
+// NEEDED-SAME: npu.peak = 1088
 // CHECK-LABEL: func.func @fits_then
 // CHECK-SAME: npu.peak = 1088
 // CHECK: npu.concat
@@ -55,6 +61,8 @@ func.func @fits_then(%x: tensor<1x1x8x8xf32>) -> tensor<1x32xf32> {
 // No order fits.
 // ALWAYS-LABEL: func.func @fits_never
 // ALWAYS-SAME: npu.peak = 1088
+// NEEDED-LABEL: func.func @fits_never
+// NEEDED-SAME: npu.peak = 1088
 // CHECK-LABEL: func.func @fits_never
 // CHECK-NOT: npu.peak
 // CHECK: npu.softmax
