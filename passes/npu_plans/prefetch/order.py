@@ -31,10 +31,10 @@ def ordered(block: Block, capacity: int) -> Order:
     `capacity`: the bytes on chip. In a first round each transfer gets one step that computes beside
     it, in a second one as many as it takes to hide it. Then loads that are waited for one after the
     other start together. If the channels are known, the virtual clock then says where the core
-    still waits, and whether it waits less in other orders.
+    still waits, and whether it waits less in other orders. Parts of buffers are shared then only:
+    before, what is moved early would take the room that others need more.
     """
     plan = Plan(block, capacity)
-    plan.fine = False
     loads = [each for each in block.transfers if each.load]
     stores = [each for each in block.transfers if not each.load]
     for deep in (False, True):
@@ -44,8 +44,8 @@ def ordered(block: Block, capacity: int) -> Order:
             wait_later(plan, each, deep=deep)
     for each in loads:
         start_together(plan, each)
-    plan.fine = True
     if block.channels:
+        plan.fine = True
         shorten_waits(plan)
     return Order(tuple(plan.order), tuple(plan.offsets))
 

@@ -51,7 +51,10 @@ class Plan:
         """Begin with the given order."""
         self.block = block
         self.capacity = capacity
-        self.fine = True
+        self.fine = False
+        """Whether parts of buffers are free behind their last use, and a transfer needs memory for
+        its part only. Otherwise, a part that is in use once stays so, and a buffer is put as a
+        whole."""
         self.order = list(range(len(block.steps)))
         self.place = list(self.order)
         self.offsets = [buffer.offset for buffer in block.buffers]

@@ -19,8 +19,10 @@ from npu_plans.prefetch.timeline import Timeline
 
 MOST_ROUNDS = 12
 """How often all transfers are tried, at most."""
-MOST_TRIES = 64
+MOST_TRIES = 16
 """How many places are tried one behind the other, for a start or a wait, that bring nothing."""
+FAR = 4
+"""More are tried up to so many times the cycles for which the core waits, in small steps."""
 MOST_STORES = 6
 """How many stores in front of a transfer may give way to it."""
 BESIDE = 250
@@ -34,25 +36,28 @@ def shorten_waits(plan: Plan) -> None:
         before = timeline.total
         for each in sorted(plan.block.transfers, key=lambda each: plan.place[each.wait]):
             if timeline.waited[each.wait]:
-                keep_best(plan, timeline, (sooner if each.load else later)(plan, each))
+                far = FAR * (timeline.waited[each.wait] + each.cycles)
+                keep_best(plan, timeline, (sooner if each.load else later)(plan, each), far)
             if timeline.waited[each.wait]:
                 for store in stores_before(plan, each):
-                    keep_best(plan, timeline, postponed(plan, store))
+                    far = FAR * (timeline.waited[each.wait] + store.cycles)
+                    keep_best(plan, timeline, postponed(plan, store), far)
         if timeline.total == before:
             return
 
 
-def keep_best(plan: Plan, timeline: Timeline, moves: Iterator[range]) -> None:
+def keep_best(plan: Plan, timeline: Timeline, moves: Iterator[range], far: int) -> None:
     """Make some moves one after the other, up to those with the fewest cycles; none if none helps.
 
-    `moves` says after each of them at which places the order has changed.
+    `moves` says after each of them at which places the order has changed. Moves over more than
+    `far` cycles of layers are not tried if many in a row bring nothing.
     """
     chosen, best, tries = plan.saved(), None, 0
     for changed in moves:
         found, tries = timeline.rerun(plan.order, changed), tries + 1
         if found.total < (best or timeline).total:
             chosen, best, tries = plan.saved(), found, 0
-        elif tries == MOST_TRIES:
+        elif tries >= MOST_TRIES and plan.work(changed.start, changed.stop) > far:
             break
     plan.restore(chosen)
     if best is not None:

@@ -330,6 +330,7 @@ def test_a_part_leaves_while_others_lie_in_parts_not_filled_yet(
         ),
         (Transfer(1, 2, False),),
         (Lived(0, 16, (0, 1, 2, 4), parts=(((0, 8), (0, 1, 2)), ((8, 16), (4,)))),),
+        channels=1,
     )
     assert ordered(block, 16) == Order(order, (0,))
 
@@ -345,6 +346,7 @@ def test_the_first_half_of_a_double_buffer_is_loaded_early(beside: Span, start: 
         ),
         (Transfer(2, 3, True),),
         (Lived(0, 16, (2, 3, 4), parts=(((0, 8), (2, 3, 4)), ((8, 16), (4,)))),),
+        channels=1,
     )
     assert ordered(block, 16).steps.index(2) == start
 
@@ -363,6 +365,7 @@ def test_a_half_that_is_no_longer_used_is_free() -> None:
             Lived(0, 16, (0, 1), parts=(((0, 8), (0,)), ((8, 16), (0, 1)))),
             Lived(0, 8, (2, 3, 4)),
         ),
+        channels=1,
     )
     assert ordered(block, 16) == Order((0, 2, 1, 3, 4), (0, 0))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from npu_plans.prefetch.plan import Plan
 from npu_plans.prefetch.problem import Block, Lived, Step, Touch, Transfer
-from npu_plans.prefetch.shorter_waits import postponed, shorten_waits
+from npu_plans.prefetch.shorter_waits import keep_best, postponed, shorten_waits
 from npu_plans.prefetch.timeline import Timeline
 
 
@@ -142,3 +143,29 @@ def test_a_plan_from_before() -> None:
 def test_an_order_in_which_nothing_waits_stays() -> None:
     block = replace(GIVES_WAY, transfers=(replace(GIVES_WAY.transfers[0], cycles=1, data=1),))
     assert order_of(block) == list(range(8))
+
+
+def test_small_steps_are_tried_further() -> None:
+    """A load that waits behind a store is one of 2 cycles; 40 layers of a cycle lie between."""
+    between = [layer(1) for _ in range(40)]
+    count = len(between)
+    steps = (
+        *(layer(1, writes="a"), *transfer("a", 1, load=False)[:1], *between),
+        *transfer("w", count + 2, load=True),
+        *(layer(60, "w"), transfer("a", 1, load=False)[1], layer(1, writes="a")),
+    )
+    transfers = (Transfer(1, count + 5, False, 90, 90), Transfer(count + 2, count + 3, True, 2, 2))
+    block = Block(steps, transfers, (Lived(0, 4, (count + 2, count + 3, count + 4)),), channels=2)
+    assert Timeline(block, order_of(block, 4)).total == 1 + 40 + 60 + 1
+
+
+def test_moves_that_bring_nothing_are_undone() -> None:
+    block = Block((layer(3), layer(3)), (), channels=1)
+    plan = Plan(block, 8)
+
+    def swapped() -> Iterator[range]:
+        plan.move([1], 0)
+        yield range(2)
+
+    keep_best(plan, Timeline(block, plan.order), swapped(), 0)
+    assert plan.order == [0, 1]
