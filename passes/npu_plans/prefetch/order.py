@@ -31,8 +31,9 @@ def ordered(block: Block, capacity: int) -> Order:
     `capacity`: the bytes on chip. In a first round each transfer gets one step that computes beside
     it, in a second one as many as it takes to hide it. Then loads that are waited for one after the
     other start together. If the channels are known, the virtual clock then says where the core
-    still waits, and whether it waits less in other orders. Parts of buffers are shared then only:
-    before, what is moved early would take the room that others need more.
+    still waits, and whether it waits less in other orders; first with buffers that are in use as a
+    whole, and then with their parts. What starts early in a part takes room that others may need
+    more.
     """
     plan = Plan(block, capacity)
     loads = [each for each in block.transfers if each.load]
@@ -45,6 +46,7 @@ def ordered(block: Block, capacity: int) -> Order:
     for each in loads:
         start_together(plan, each)
     if block.channels:
+        shorten_waits(plan)
         plan.fine = True
         shorten_waits(plan)
     return Order(tuple(plan.order), tuple(plan.offsets))
