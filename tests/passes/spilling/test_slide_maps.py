@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import event, given, reject, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from helpers.pipeline import context, parse, run_passes
@@ -105,7 +106,7 @@ def test_layers_that_write_over_their_input_compute_the_same(
         slide_maps(function, machine, block)
     fused.verify()
     event("slides" if count else "none")
-    tiles = []
+    tiles: list[ModuleOp] = []
     try:
         tiles.append(run_passes(ctx, fused, TILES))
     except PassFailedException:
