@@ -531,6 +531,6 @@ MOVES = Key(
         "can be on chip while the second is off the chip"
     ),
     writers="npu-split-lives",
-    readers="npu-spill-maps",
+    readers="npu-slide-maps, npu-spill-maps",
     absent="the copy stays",
 )

@@ -8,12 +8,13 @@ what is in front of it and behind it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 from xdsl.traits import IsTerminator, get_effects
 
 from npu_dialect.arenas import memory_of_space
@@ -35,7 +36,7 @@ from npu_passes.analysis.on_chip import (
 from npu_passes.analysis.timed_ops import is_free
 from npu_passes.analysis.tokens import starts_of
 from npu_passes.analysis.views import aliases_of, is_view, key_of
-from npu_passes.overlap.overlap import in_dram, is_pure
+from npu_passes.overlap.overlap import NotPossible, counted, in_dram, is_pure
 from npu_passes.overlap.pace import Pace
 from npu_passes.support.traits import has
 from npu_plans.prefetch.problem import Block as Plan
@@ -137,10 +138,11 @@ def read_block(block: Block, numbering: Numbering, placed: Sequence[Placed], pac
         )
         for index, op in enumerate(ops)
     )
+    waits = {number[op]: waits_of(op, block, number) for op in ops if isinstance(op, StartOp)}
     buffers = tuple(
         Lived(
             *(each.offset, each.size, steps_of(each, block, number), each.alignment, each.room),
-            parts_of(each, numbering, points, {each.start: each.wait for each in transfers}),
+            parts_of(each, numbering, points, waits),
         )
         for each in placed
         if each.home is block
@@ -174,13 +176,16 @@ def steps_of(placed: Placed, block: Block, number: Mapping[Operation, int]) -> t
 
 
 def parts_of(
-    placed: Placed, numbering: Numbering, steps: Mapping[int, int], waits: Mapping[int, int]
+    placed: Placed,
+    numbering: Numbering,
+    steps: Mapping[int, int],
+    waits: Mapping[int, AbstractSet[int]],
 ) -> tuple[tuple[Span, tuple[int, ...]], ...]:
     """The parts of a buffer and the steps that use them; none if it is in use as a whole.
 
     A double buffer has two parts: in front of its loop the first one is loaded, and the last one is
     used behind it. `steps`: the step at each program point. `waits`: for each step that starts a
-    transfer the one that waits for it, which uses the same part.
+    transfer those that may wait for it, which use the same part.
     """
     found = numbering.filling(placed.value)
     if all(end - start == placed.size for _, start, end in found):
@@ -189,10 +194,51 @@ def parts_of(
     parts: list[tuple[Span, tuple[int, ...]]] = []
     for first, stop in pairwise(bounds):
         users = {steps[at] for at, start, end in found if start <= first and stop <= end}
-        users.update(waits[each] for each in tuple(users) if each in waits)
+        users.update(*(waits[each] for each in users if each in waits))
         if users:
             parts.append(((first, stop), tuple(sorted(users))))
     return tuple(parts)
+
+
+def waits_of(start: StartOp, block: Block, number: Mapping[Operation, int]) -> set[int]:
+    """The steps of a block that use the token of a transfer, also one that a loop carries on."""
+    found: dict[SSAValue, None] = {start.token: None}
+    steps: set[int] = set()
+    pending = list(found)
+    while pending:
+        for use in pending.pop().uses:
+            op = block.find_ancestor_op_in_block(use.operation)
+            if op is not None:
+                steps.add(number[op])
+            new = [each for each in handed_on(use) if each not in found]
+            found.update(dict.fromkeys(new))
+            pending += new
+    return steps
+
+
+def handed_on(use: Use) -> Iterator[SSAValue]:
+    """The values that stand for a token behind a use of it.
+
+    A loop that surely runs hands on what its body yields, and not what it begins with.
+    """
+    op, parent = use.operation, use.operation.parent_op()
+    if isinstance(op, scf.ForOp) and use.index >= 3:
+        yield op.body.block.args[use.index - 2]
+        if not runs(op):
+            yield op.results[use.index - 3]
+    elif isinstance(op, scf.YieldOp) and isinstance(parent, scf.ForOp):
+        yield parent.results[use.index]
+        yield parent.body.block.args[use.index + 1]
+    elif not isinstance(op, WaitOp):
+        yield from (op if parent is None or not isinstance(op, scf.YieldOp) else parent).results
+
+
+def runs(loop: scf.ForOp) -> bool:
+    """Whether a loop has a step, as far as that is known."""
+    try:
+        return counted(loop)[1] > 0
+    except NotPossible:
+        return False
 
 
 def spans_inside(

@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from npu_dialect.attributes import LAYER, MOVES
+from npu_dialect.attributes import MOVES
 from npu_dialect.machine import Machine
 from npu_dialect.npu.attributes import SramSpace, int_values
 from npu_dialect.npu.layer import LayerOp
@@ -42,6 +42,8 @@ from npu_dialect.sram import AllocOp
 from npu_dialect.target import machine_of
 from npu_passes.analysis.on_chip import functions, in_space
 from npu_passes.analysis.views import is_view
+from npu_passes.overlap.split_transfers import slice_of
+from npu_passes.spilling.keep_parts import copied
 from npu_passes.spilling.slides_reader import ROWS, read_links
 from npu_passes.spilling.spill_maps import spilled_bytes
 from npu_passes.support.loop_builder import LoopBuilder, memref_type
@@ -79,12 +81,12 @@ class SlideMapsPass(RefusingPass):
 
 def saves_bytes(function: Operation, machine: Machine, block: int) -> bool:
     """Whether fewer bytes leave the chip with slides; none do if all maps fit as they are."""
-    if not chosen(function, machine, block):
-        return False
-    slid = function.clone()
-    slide_maps(slid, machine, block)
     try:
-        return spilled_bytes(slid, machine) < spilled_bytes(function, machine)
+        if not chosen(function, machine, block) or not (given := spilled_bytes(function, machine)):
+            return False
+        slid = function.clone()
+        slide_maps(slid, machine, block)
+        return spilled_bytes(slid, machine) < given
     except DoesNotFit:
         return False
 
@@ -117,7 +119,7 @@ def write(layers: Sequence[Conv2dOp | PoolOp], spare: int, block: int) -> None:
     rows, shape[ROWS] = shape[ROWS], shape[ROWS] + spare
     whole = AllocOp(MemRefType(type_.element_type, shape, type_.layout, type_.memory_space))
     b.insert(whole, source.name_hint)
-    upper, lower = (rows_of(b, whole.buffer, first, rows) for first in (0, spare))
+    upper, lower = (slice_of(b, whole.buffer, ROWS, first, rows) for first in (0, spare))
     place(source, lower)
     for number, layer in enumerate(layers):
         upwards = number % 2 == 0
@@ -132,16 +134,6 @@ def place(map_: SSAValue, view: SSAValue) -> None:
     assert isinstance(alloc, Operation)
     map_.replace_all_uses_with(view)
     Rewriter.erase_op(alloc)
-
-
-def rows_of(b: LoopBuilder, value: SSAValue, first: int, count: int) -> SSAValue:
-    """A view of some rows of a map."""
-    shape = list(shape_of(value))
-    offsets, ones = [0] * len(shape), [1] * len(shape)
-    offsets[ROWS], shape[ROWS] = first, count
-    type_ = memref.SubviewOp.infer_result_type(memref_type(value), offsets, shape, ones)
-    view = memref.SubviewOp.get(value, offsets, shape, ones, type_)
-    return b.insert(view, value.name_hint).result
 
 
 def in_blocks(layer: Conv2dOp | PoolOp, target: SSAValue, block: int, *, upwards: bool) -> None:
@@ -159,13 +151,15 @@ def in_blocks(layer: Conv2dOp | PoolOp, target: SSAValue, block: int, *, upwards
         low, high = max(0, first - top), min(rows, end + bottom)
         pads = ((max(0, top - first), max(0, end + bottom - rows)),)
         form = TileForm(pads, None, groups, opens=True, closes=True, channel=0)
-        inputs = [rows_of(b, source, low, high - low)]
-        inputs += [learned.get(each) or rows_of(b, each, first, end - first) for each in others]
-        out = rows_of(b, target, first, end - first)
+        inputs = [slice_of(b, source, ROWS, low, high - low)]
+        inputs += [
+            learned.get(each) or slice_of(b, each, ROWS, first, end - first) for each in others
+        ]
+        out = slice_of(b, target, ROWS, first, end - first)
         b.insert(tile_layer(layer, form, inputs, out))
         if store is not None:
-            part = rows_of(b, store.destination, first, end - first)
-            LAYER.copy(layer, b.insert(memref.CopyOp(out, part)))
+            part = slice_of(b, store.destination, ROWS, first, end - first)
+            b.insert(copied(out, part, layer))
     if store is not None:
         Rewriter.erase_op(store)
     Rewriter.erase_op(layer)
@@ -188,5 +182,5 @@ def on_chip(b: LoopBuilder, layer: LayerOp, parameters: SSAValue) -> SSAValue:
     type_ = memref_type(parameters)
     alloc = AllocOp(MemRefType(type_.element_type, type_.shape, memory_space=SramSpace()))
     b.insert(alloc, parameters.name_hint)
-    LAYER.copy(layer, b.insert(memref.CopyOp(parameters, alloc.buffer)))
+    b.insert(copied(parameters, alloc.buffer, layer))
     return alloc.buffer

@@ -23,7 +23,7 @@ from npu_dialect.npu.layers import Conv2dOp, PoolOp
 from npu_dialect.npu.maps import is_buffer_type, shape_of
 from npu_dialect.sram import AllocOp
 from npu_passes.analysis.lifetimes import lifetimes_of
-from npu_passes.analysis.views import is_view
+from npu_passes.analysis.views import root_of
 from npu_plans.spills.slides import Life, Link
 
 ROWS = 2
@@ -148,4 +148,4 @@ def takes_over(op: Operation) -> bool:
     """Whether an op is a copy that `npu-split-lives` has made between two whole buffers."""
     if not isinstance(op, memref.CopyOp) or not MOVES.is_on(op):
         return False
-    return not isinstance(op.destination.owner, Operation) or not is_view(op.destination.owner)
+    return root_of(op.destination) is op.destination

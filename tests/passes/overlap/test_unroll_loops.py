@@ -57,6 +57,11 @@ def module_of(outer: int, inner: int) -> ModuleOp:
       }}
       func.return
     }}"""
+    return double_buffered(text)
+
+
+def double_buffered(text: str) -> ModuleOp:
+    """A program for the machine, with loops whose steps overlap."""
     module = Parser(context(), text).parse_module()
     module.attributes["npu.target"] = TargetAttr.of(MACHINE)
     DoubleBufferPass().apply(context(), module)
@@ -132,10 +137,7 @@ def two_ahead(tiles: int, *, store: bool) -> ModuleOp:
       {"" if store else leaves}
       func.return
     }}"""
-    module = Parser(context(), text).parse_module()
-    module.attributes["npu.target"] = TargetAttr.of(MACHINE)
-    DoubleBufferPass().apply(context(), module)
-    return module
+    return double_buffered(text)
 
 
 @settings(max_examples=8, deadline=None)

@@ -64,3 +64,19 @@ builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 480 : i64
     func.return
   }
 }
+
+// -----
+
+// A buffer with five rows more does not fit on chip either.
+// CHECK-LABEL: func.func @too_large
+// CHECK-NOT: memref.subview
+builtin.module attributes {npu.target = #npu.target<"m", {sram_bytes = 300 : i64, flash_bytes = 0 : i64, dma_channels = 4 : i64}>} {
+  func.func @too_large(%x : memref<1x4x8x8xi8, #npu.dram> {dram.input}, %z : memref<1x4x8x8xi8, #npu.dram> {dram.output}) {
+    %a = sram.alloc : memref<1x4x8x8xi8, #npu.sram>
+    npu.relu ins(%x : memref<1x4x8x8xi8, #npu.dram>) outs(%a : memref<1x4x8x8xi8, #npu.sram>)
+    %b = sram.alloc : memref<1x4x8x8xi8, #npu.sram>
+    npu.max_pool2d ins(%a : memref<1x4x8x8xi8, #npu.sram>) outs(%b : memref<1x4x8x8xi8, #npu.sram>) kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1]
+    npu.relu ins(%b : memref<1x4x8x8xi8, #npu.sram>) outs(%z : memref<1x4x8x8xi8, #npu.dram>)
+    func.return
+  }
+}
